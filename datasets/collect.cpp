@@ -25,8 +25,9 @@ int shuffled_rank(int item, int n, Rng rng) {
   return order[static_cast<size_t>(item)];
 }
 
-/// How many episodes of a block have the split of that share, so that they add up to it over the blocks;
-/// `begun` is the part of one that a graph begins with, so that they add up over the graphs too.
+/// How many episodes of a block have the split of that share, so that they add up to it over the
+/// blocks; `begun` is the part of one that a graph begins with, so that they add up over the graphs
+/// too.
 int count_in_block(double share, int block, double begun) {
   const auto of_first = [&](int blocks) {
     return static_cast<int>(std::floor(share * kSplitBlock * blocks + begun));
@@ -60,7 +61,8 @@ bool is_test_graph(const CollectConfig& config, uint64_t seed, int graph, int st
 
 void check_config(const CollectConfig& config, uint64_t seed, const EnvSpec& spec) {
   graphs_to_train_on(config, seed, spec.start_states());
-  if (config.epsilons.empty()) throw InputError("collect.epsilons is empty; give at least one share");
+  if (config.epsilons.empty())
+    throw InputError("collect.epsilons is empty; give at least one share");
 }
 
 }  // namespace
@@ -74,11 +76,15 @@ uint64_t episode_seed(uint64_t seed, int episode, int start_states) {
 Split split_of(const CollectConfig& config, uint64_t seed, int episode, int start_states) {
   const int graph = episode % start_states, turn = episode / start_states;
   if (is_test_graph(config, seed, graph, start_states)) return Split::kTest;
-  const Rng stream = Rng(seed).fork(kSplits).fork(static_cast<uint64_t>(graph))
+  const Rng stream = Rng(seed)
+                         .fork(kSplits)
+                         .fork(static_cast<uint64_t>(graph))
                          .fork(static_cast<uint64_t>(turn / kSplitBlock));
   const int rank = shuffled_rank(turn % kSplitBlock, kSplitBlock, stream);
   const double begun = (graph + 0.5) / start_states;
-  const auto of_block = [&](double share) { return count_in_block(share, turn / kSplitBlock, begun); };
+  const auto of_block = [&](double share) {
+    return count_in_block(share, turn / kSplitBlock, begun);
+  };
   const int validation = of_block(config.validation);
   if (rank < validation) return Split::kValidation;
   return rank < validation + of_block(config.test) ? Split::kTest : Split::kTrain;
@@ -89,8 +95,10 @@ std::vector<int> graphs_to_train_on(const CollectConfig& config, uint64_t seed, 
   for (int graph = 0; graph < start_states; ++graph)
     if (!is_test_graph(config, seed, graph, start_states)) graphs.push_back(graph);
   if (graphs.empty())
-    throw InputError("collect.test_graphs is {}, but there are only {} start graphs and one at least "
-                     "must be left for training", config.test_graphs, start_states);
+    throw InputError(
+        "collect.test_graphs is {}, but there are only {} start graphs and one at least "
+        "must be left for training",
+        config.test_graphs, start_states);
   return graphs;
 }
 
@@ -111,8 +119,8 @@ RecordedEpisode record_episode(Environment& env, CollectAgent& agent, uint64_t s
       return recorded;
     const Action action = agent.act(env, observation, rng);
     const StepResult result = env.step(action);
-    episode.steps.push_back({0, action, static_cast<float>(result.reward), result.terminated,
-                             result.truncated});
+    episode.steps.push_back(
+        {0, action, static_cast<float>(result.reward), result.terminated, result.truncated});
     record(env.spec(), result.info, episode);
   }
 }
@@ -121,8 +129,8 @@ CollectResult collect(const Environment& prototype, const CollectAgent& agent,
                       const CollectConfig& config, const CollectRun& run) {
   const EnvSpec& spec = prototype.spec();
   check_config(config, run.seed, spec);
-  RolloutWriter writer(run.directory, {spec, run.seed, run.config,
-                                       config.episodes, config.shard_episodes});
+  RolloutWriter writer(run.directory,
+                       {spec, run.seed, run.config, config.episodes, config.shard_episodes});
   const int first = writer.next_episode();
   MetricsWriter metrics(run.directory, first);
   Progress progress("collect", config.episodes, "episodes", run.progress);
@@ -152,9 +160,9 @@ CollectResult collect(const Environment& prototype, const CollectAgent& agent,
     if (run.after_episode) run.after_episode(static_cast<int>(index));
   };
   const Stopwatch watch;
-  ordered_parallel<RecordedEpisode>(static_cast<size_t>(first), static_cast<size_t>(config.episodes),
-                                    run.workers, kEpisodesAhead * static_cast<size_t>(run.workers),
-                                    produce, consume);
+  ordered_parallel<RecordedEpisode>(
+      static_cast<size_t>(first), static_cast<size_t>(config.episodes), run.workers,
+      kEpisodesAhead * static_cast<size_t>(run.workers), produce, consume);
   result.seconds = watch.seconds();
   result.bytes = writer.bytes_written();
   for (const auto& env : environments) result.counters += env->counters();

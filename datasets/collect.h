@@ -36,8 +36,7 @@ struct CollectConfig {
             between(0, 1));
     v.field("temperature", temperature,
             "mixed: of the softmax on cost changes, relative to the largest", above(0));
-    v.field("lists", lists,
-            "mixed: share of the episodes that follow a random list of actions",
+    v.field("lists", lists, "mixed: share of the episodes that follow a random list of actions",
             between(0, 1));
     v.field("validation", validation, "Share of the episodes of a start graph for validation",
             between(0, 0.5));
@@ -63,8 +62,8 @@ class CollectAgent {
 std::unique_ptr<CollectAgent> make_random_agent(const CollectConfig& config);
 /// A share epsilon of random steps; otherwise a softmax over all valid actions on what they gain.
 /// Random where the environment cannot tell gains. Episodes that follow a random list take each
-/// primary action, in the list's order, wherever it gains, a quarter of them wherever they can; all of
-/// them, and once, where gains cannot be told.
+/// primary action, in the list's order, wherever it gains, a quarter of them wherever they can; all
+/// of them, and once, where gains cannot be told.
 std::unique_ptr<CollectAgent> make_mixed_agent(const CollectConfig& config);
 /// By the configured name; InputError lists the names.
 std::unique_ptr<CollectAgent> make_collect_agent(const CollectConfig& config);
@@ -75,8 +74,8 @@ RecordedEpisode record_episode(Environment& env, CollectAgent& agent, uint64_t s
 /// The seed of an episode: its start state is `episode` modulo the number of start states.
 uint64_t episode_seed(uint64_t seed, int episode, int start_states);
 /// By graph (`test_graphs` of them, drawn by the seed), then by episode: of each ten episodes of a
-/// graph the configured shares, drawn by the seed; where a share of ten is no whole number, so many that it
-/// holds over graphs and tens together. A function of these numbers alone.
+/// graph the configured shares, drawn by the seed; where a share of ten is no whole number, so many
+/// that it holds over graphs and tens together. A function of these numbers alone.
 Split split_of(const CollectConfig& config, uint64_t seed, int episode, int start_states);
 /// The start graphs whose episodes are not all for testing, ascending; one at least, InputError
 /// otherwise.
@@ -85,19 +84,19 @@ std::vector<int> graphs_to_train_on(const CollectConfig& config, uint64_t seed, 
 struct CollectRun {
   std::string directory;
   uint64_t seed = 0;
-  std::string config;               ///< resolved, as YAML; kept with the data
-  int workers = 1;                  ///< does not change what is written
+  std::string config;  ///< resolved, as YAML; kept with the data
+  int workers = 1;     ///< does not change what is written
   ProgressStyle progress = ProgressStyle::kQuiet;
   /// Called after each episode on disk or on its way there.
   std::function<void(int episode)> after_episode = {};
 };
 
 struct CollectResult {
-  int episodes = 0;         ///< in the directory
-  int resumed = 0;          ///< of these, found there
-  int64_t steps = 0;        ///< of all these, as are improvements
-  int64_t bytes = 0;        ///< written now
-  double seconds = 0;       ///< now
+  int episodes = 0;                     ///< in the directory
+  int resumed = 0;                      ///< of these, found there
+  int64_t steps = 0;                    ///< of all these, as are improvements
+  int64_t bytes = 0;                    ///< written now
+  double seconds = 0;                   ///< now
   double mean_improvement_percent = 0;  ///< best feasible state against the first
   double best_improvement_percent = std::numeric_limits<double>::lowest();
   EnvCounters counters;  ///< work done now; files do not tell of look-ups and measurements

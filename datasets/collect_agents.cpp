@@ -15,7 +15,8 @@ Action random_action(const ActionMask& mask, double no_op, Rng& rng) {
     if (mask.total(primary) > 0) valid.push_back(primary);
   if (valid.empty() || rng.uniform() < no_op) return mask.choice(last, 0);
   const int primary = valid[rng.below(valid.size())];
-  return mask.choice(primary, static_cast<int>(rng.below(static_cast<uint64_t>(mask.total(primary)))));
+  return mask.choice(primary,
+                     static_cast<int>(rng.below(static_cast<uint64_t>(mask.total(primary)))));
 }
 
 class RandomAgent : public CollectAgent {
@@ -25,14 +26,16 @@ class RandomAgent : public CollectAgent {
   Action act(const Environment&, const Observation& observation, Rng& rng) override {
     return random_action(observation.mask, no_op_, rng);
   }
-  std::unique_ptr<CollectAgent> fork() const override { return std::make_unique<RandomAgent>(*this); }
+  std::unique_ptr<CollectAgent> fork() const override {
+    return std::make_unique<RandomAgent>(*this);
+  }
 
  private:
   double no_op_;
 };
 
-/// Follows a random list of primary actions: the first time each takes its choices that gain, or all of
-/// them where it is forced; then in rounds those that gain, until none does.
+/// Follows a random list of primary actions: the first time each takes its choices that gain, or
+/// all of them where it is forced; then in rounds those that gain, until none does.
 class ListWalk {
  public:
   ListWalk() = default;
@@ -107,7 +110,9 @@ class MixedAgent : public CollectAgent {
     return actions[softmax_draw(gains, rng)];
   }
 
-  std::unique_ptr<CollectAgent> fork() const override { return std::make_unique<MixedAgent>(*this); }
+  std::unique_ptr<CollectAgent> fork() const override {
+    return std::make_unique<MixedAgent>(*this);
+  }
 
  private:
   size_t softmax_draw(const std::vector<double>& gains, Rng& rng) const {
@@ -119,7 +124,8 @@ class MixedAgent : public CollectAgent {
     double total = 0;
     for (const double gain : gains)
       cumulative.push_back(total += std::exp((gain - best) / (scale * config_.temperature)));
-    const auto drawn = std::upper_bound(cumulative.begin(), cumulative.end(), rng.uniform() * total);
+    const auto drawn =
+        std::upper_bound(cumulative.begin(), cumulative.end(), rng.uniform() * total);
     return std::min(static_cast<size_t>(drawn - cumulative.begin()), gains.size() - 1);
   }
 
@@ -142,8 +148,10 @@ std::unique_ptr<CollectAgent> make_mixed_agent(const CollectConfig& config) {
 std::unique_ptr<CollectAgent> make_collect_agent(const CollectConfig& config) {
   if (config.agent == "random") return make_random_agent(config);
   if (config.agent == "mixed") return make_mixed_agent(config);
-  throw InputError("collect.agent is '{}'; known are random, mixed and, in a program that was built "
-                   "with LibTorch, ppo", config.agent);
+  throw InputError(
+      "collect.agent is '{}'; known are random, mixed and, in a program that was built "
+      "with LibTorch, ppo",
+      config.agent);
 }
 
 }  // namespace reverie

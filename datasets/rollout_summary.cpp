@@ -38,9 +38,12 @@ void finish(EpisodeGroup& group) {
 void include_end(RolloutSummary& summary, const Episode& episode, int no_op) {
   if (episode.steps.empty()) return;
   const Transition& last = episode.steps.back();
-  if (last.truncated) ++summary.horizon_ends;
-  else if (last.action.primary == no_op) ++summary.no_op_ends;
-  else ++summary.finished_ends;
+  if (last.truncated)
+    ++summary.horizon_ends;
+  else if (last.action.primary == no_op)
+    ++summary.no_op_ends;
+  else
+    ++summary.finished_ends;
 }
 
 std::string heading(const char* what) {
@@ -68,7 +71,8 @@ std::string show_actions(const EnvSpec& spec, const RolloutSummary& summary) {
   int64_t never = 0;
   for (const size_t action : order) {
     const int64_t taken = summary.actions[action];
-    if (taken == 0) ++never;
+    if (taken == 0)
+      ++never;
     else
       text += fmt::format("  {:<36} {:>9} {:>7.2f}%\n", spec.actions[action], taken,
                           100.0 * static_cast<double>(taken) / static_cast<double>(summary.steps));
@@ -118,8 +122,8 @@ std::string describe(const RolloutInfo& info, const RolloutSummary& summary) {
       "ends      {} by NO-OP, {} with nothing left to do, {} at the horizon\n"
       "steps     {}; {} distinct states\n",
       info.spec.name, info.spec.actions.size(), info.spec.horizon,
-      info.spec.objective_metric().name, info.spec.source, info.seed,
-      episodes, info.planned_episodes, summary.splits[0], summary.splits[1], summary.splits[2],
+      info.spec.objective_metric().name, info.spec.source, info.seed, episodes,
+      info.planned_episodes, summary.splits[0], summary.splits[1], summary.splits[2],
       summary.no_op_ends, summary.finished_ends, summary.horizon_ends, summary.steps,
       summary.states);
   text += show("length", summary.length) + show("reward", summary.reward) +

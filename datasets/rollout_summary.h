@@ -30,7 +30,8 @@ struct RolloutSummary {
   int no_op_ends = 0;     ///< episodes ended by NO-OP,
   int finished_ends = 0;  ///< by another step,
   int horizon_ends = 0;   ///< by the horizon
-  Spread length, reward, episode_return;  ///< over episodes, steps, episodes; 0 where there are none
+  Spread length, reward,
+      episode_return;  ///< over episodes, steps, episodes; 0 where there are none
   std::map<std::string, EpisodeGroup> agents;
   std::vector<EpisodeGroup> graphs;  ///< by start graph
   std::vector<int64_t> actions;      ///< how often each primary action was taken

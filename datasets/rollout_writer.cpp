@@ -51,8 +51,7 @@ void RolloutWriter::append(RecordedEpisode recorded) {
   episodes_.push_back(std::move(episode));
   splits_.push_back(recorded.split);
   ++next_;
-  if (static_cast<int>(episodes_.size()) == info_.shard_episodes ||
-      next_ == info_.planned_episodes)
+  if (static_cast<int>(episodes_.size()) == info_.shard_episodes || next_ == info_.planned_episodes)
     write_shard();
 }
 

@@ -36,12 +36,12 @@ std::vector<std::string> shard_paths(const std::string& directory) {
 
 void require_same(const std::string& path, const RolloutInfo& first, const RolloutInfo& info) {
   if (info == first) return;
-  const char* what = info.spec == first.spec               ? "configuration or seed"
-                     : info.spec.name != first.spec.name     ? "environment"
+  const char* what = info.spec == first.spec                   ? "configuration or seed"
+                     : info.spec.name != first.spec.name       ? "environment"
                      : info.spec.actions != first.spec.actions ? "set of actions"
-                     : info.spec.starts != first.spec.starts ? "start state"
-                     : info.spec.source != first.spec.source ? "source of its metrics"
-                                                             : "environment specification";
+                     : info.spec.starts != first.spec.starts   ? "start state"
+                     : info.spec.source != first.spec.source   ? "source of its metrics"
+                                                               : "environment specification";
   throw InputError("{}: has another {} than the first shard; one directory holds one collection",
                    path, what);
 }

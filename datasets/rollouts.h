@@ -27,8 +27,8 @@ class Rollouts {
  public:
   /// Reads and checks every shard. InputError names file, data set and reason when a shard is
   /// damaged, missing, of another schema version, or of another collection than the first. An
-  /// interrupted collection opens with the episodes it has. Shards beyond `memory_bytes` are dropped
-  /// and read again when needed.
+  /// interrupted collection opens with the episodes it has. Shards beyond `memory_bytes` are
+  /// dropped and read again when needed.
   static Rollouts open(const std::string& directory, size_t memory_bytes = size_t{2} << 30);
 
   const RolloutInfo& info() const;

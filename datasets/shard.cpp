@@ -112,7 +112,8 @@ void write_steps(hdf5::Writer& writer, const Shard& shard) {
 }
 
 /// Numbers that must lie below a limit.
-CompactInts bounded(const hdf5::Reader& reader, const std::string& name, size_t count, size_t limit) {
+CompactInts bounded(const hdf5::Reader& reader, const std::string& name, size_t count,
+                    size_t limit) {
   CompactInts values = reader.integers(name, count);
   for (size_t i = 0; i < count; ++i)
     if (values[i] >= limit)
@@ -126,8 +127,8 @@ CompactInts entities_of_steps(const hdf5::Reader& reader, const CompactInts& sta
   CompactInts entities = reader.integers("steps/entity", states.size());
   for (size_t i = 0; i < states.size(); ++i)
     if (entities[i] >= table.entities(states[i]))
-      reader.refuse("steps/entity", fmt::format("entry {} is {}, it must be below {}", i, entities[i],
-                                                table.entities(states[i])));
+      reader.refuse("steps/entity", fmt::format("entry {} is {}, it must be below {}", i,
+                                                entities[i], table.entities(states[i])));
   return entities;
 }
 
@@ -144,8 +145,8 @@ void read_episodes(const hdf5::Reader& reader, Shard* shard) {
   size_t left = reader.count("steps/reward");
   for (size_t e = 0; e < count; ++e) {
     if (lengths[e] > left)
-      reader.refuse("episodes/steps", fmt::format("entry {} is {}, only {} steps are left", e,
-                                                  lengths[e], left));
+      reader.refuse("episodes/steps",
+                    fmt::format("entry {} is {}, only {} steps are left", e, lengths[e], left));
     left -= lengths[e];
     Episode& episode = shard->episodes.emplace_back();
     episode.seed = seeds[e];

@@ -10,12 +10,11 @@
 namespace reverie {
 
 /// What FORMAT.md describes.
-inline constexpr hdf5::FileKind kRolloutFile = {
-    .magic = "reverie rollouts",
-    .name = "rollout shard",
-    .schema = 5,
-    .renew = "collect again",
-    .repair = "remove it and resume the collection"};
+inline constexpr hdf5::FileKind kRolloutFile = {.magic = "reverie rollouts",
+                                                .name = "rollout shard",
+                                                .schema = 5,
+                                                .renew = "collect again",
+                                                .repair = "remove it and resume the collection"};
 
 /// One file of a rollout directory. Transitions refer to `states`.
 struct Shard {

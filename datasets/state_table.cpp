@@ -19,7 +19,7 @@ float from_bits(uint16_t bits) {
 }
 
 std::vector<Float16> encode_halves(const std::vector<float>& values, size_t columns,
-                                const EnvSpec& spec, const char* what) {
+                                   const EnvSpec& spec, const char* what) {
   std::vector<Float16> halves(values.size());
   for (size_t i = 0; i < values.size(); ++i) {
     halves[i] = Float16(values[i]);
@@ -39,14 +39,17 @@ void check_size(size_t size, size_t expected, const EnvSpec& spec, const char* w
 void check_sizes(const EnvSpec& spec, const Observation& observation) {
   const GraphFeatures& graph = observation.graph;
   const size_t nodes = graph.node_types.size(), edges = graph.senders.size();
-  const auto targets = [&](TargetLevel level) { return static_cast<size_t>(spec.target_count(level)); };
+  const auto targets = [&](TargetLevel level) {
+    return static_cast<size_t>(spec.target_count(level));
+  };
   check_size(graph.nodes.size(), nodes * spec.node_features.size(), spec, "node features");
   check_size(graph.node_entities.size(), nodes, spec, "node entities");
   check_size(graph.node_targets.size(), nodes * targets(TargetLevel::kNode), spec, "node targets");
   check_size(graph.graph_targets.size(), targets(TargetLevel::kGraph), spec, "graph targets");
   check_size(graph.receivers.size(), edges, spec, "receivers");
   check_size(graph.edges.size(), edges * spec.edge_features.size(), spec, "edge features");
-  const size_t cells = spec.actions.size() * static_cast<size_t>(std::max(observation.mask.entities, 1));
+  const size_t cells =
+      spec.actions.size() * static_cast<size_t>(std::max(observation.mask.entities, 1));
   check_size(observation.mask.counts.size(), cells, spec, "mask counts");
   check_size(observation.action_features.size(), cells * spec.action_features.size(), spec,
              "action features");
@@ -57,12 +60,16 @@ void check_numbers(const EnvSpec& spec, const Observation& observation) {
   const auto all_below = [](const std::vector<int32_t>& values, int limit) {
     return std::all_of(values.begin(), values.end(), [&](int v) { return v >= 0 && v < limit; });
   };
-  if (spec.node_types.size() > 65536 || !all_below(graph.node_types, static_cast<int>(spec.node_types.size())))
-    throw InputError("environment {}: a node type is not below {}", spec.name, spec.node_types.size());
-  if (!all_below(graph.senders, graph.node_count()) || !all_below(graph.receivers, graph.node_count()))
+  if (spec.node_types.size() > 65536 ||
+      !all_below(graph.node_types, static_cast<int>(spec.node_types.size())))
+    throw InputError("environment {}: a node type is not below {}", spec.name,
+                     spec.node_types.size());
+  if (!all_below(graph.senders, graph.node_count()) ||
+      !all_below(graph.receivers, graph.node_count()))
     throw InputError("environment {}: an edge ends at no node", spec.name);
   for (const float value : graph.graph_targets)
-    if (!std::isfinite(value)) throw InputError("environment {}: a target is not finite", spec.name);
+    if (!std::isfinite(value))
+      throw InputError("environment {}: a target is not finite", spec.name);
   if (!all_below(graph.node_entities, observation.mask.entities))
     throw InputError("environment {}: an entity of a node is not below {}", spec.name,
                      observation.mask.entities);
@@ -74,7 +81,8 @@ std::vector<float> features_of_cells(const EnvSpec& spec, const Observation& obs
   const auto& counts = observation.mask.counts;
   std::vector<float> features;
   for (size_t i = 0; i < observation.action_features.size(); ++i) {
-    if (counts[i / width] > 0) features.push_back(observation.action_features[i]);
+    if (counts[i / width] > 0)
+      features.push_back(observation.action_features[i]);
     else if (observation.action_features[i] != 0)
       throw InputError("environment {}: an action has features where it has no choices", spec.name);
   }
@@ -98,8 +106,9 @@ EncodedState encode_state(const EnvSpec& spec, const Observation& observation) {
   state.receivers = graph.receivers;
   state.nodes = halves(graph.nodes, spec.node_features.size(), "a node feature");
   state.edges = halves(graph.edges, spec.edge_features.size(), "an edge feature");
-  state.node_targets = halves(graph.node_targets, static_cast<size_t>(spec.target_count(TargetLevel::kNode)),
-                              "a node target");
+  state.node_targets =
+      halves(graph.node_targets, static_cast<size_t>(spec.target_count(TargetLevel::kNode)),
+             "a node target");
   state.graph_targets = graph.graph_targets;
   state.mask = observation.mask;
   state.action_features = halves(features_of_cells(spec, observation), spec.action_features.size(),
@@ -118,9 +127,9 @@ StateTable::StateTable(const EnvSpec& spec) : node_begin_{0}, edge_begin_{0}, ce
 
 size_t StateTable::memory() const {
   size_t bytes = 0;
-  for (const CompactInts* ints : {&node_counts_, &edge_counts_, &entity_counts_, &cell_counts_,
-                                  &node_row_, &node_entity_, &edge_row_, &receiver_step_, &sender_back_,
-                                  &cell_step_, &cell_choices_})
+  for (const CompactInts* ints :
+       {&node_counts_, &edge_counts_, &entity_counts_, &cell_counts_, &node_row_, &node_entity_,
+        &edge_row_, &receiver_step_, &sender_back_, &cell_step_, &cell_choices_})
     bytes += ints->memory();
   bytes += 2 * (node_targets_.capacity() + action_features_.capacity());
   bytes += 2 * (node_rows_.capacity() + edge_rows_.capacity());
@@ -171,7 +180,8 @@ void StateTable::decode_actions(size_t index, Observation& observation) const {
     cell += cell_step_[i];
     mask.counts[cell] = static_cast<uint16_t>(cell_choices_[i]);
     for (size_t f = 0; f < width; ++f)
-      observation.action_features[cell * width + f] = static_cast<float>(action_features_[i * width + f]);
+      observation.action_features[cell * width + f] =
+          static_cast<float>(action_features_[i * width + f]);
   }
 }
 
@@ -180,8 +190,10 @@ Observation StateTable::decode(size_t index) const {
   observation.state_key = keys_[index];
   decode_nodes(index, observation.graph);
   decode_edges(index, observation.graph);
-  const auto targets = graph_targets_.begin() + static_cast<ptrdiff_t>(index * widths_.graph_targets);
-  observation.graph.graph_targets.assign(targets, targets + static_cast<ptrdiff_t>(widths_.graph_targets));
+  const auto targets =
+      graph_targets_.begin() + static_cast<ptrdiff_t>(index * widths_.graph_targets);
+  observation.graph.graph_targets.assign(targets,
+                                         targets + static_cast<ptrdiff_t>(widths_.graph_targets));
   decode_actions(index, observation);
   return observation;
 }
@@ -191,7 +203,8 @@ uint32_t StateTableBuilder::add_row(const std::vector<uint16_t>& row, std::vecto
   const uint64_t hash = hash_bytes(row.data(), row.size() * sizeof(uint16_t));
   const auto [begin, end] = known.equal_range(hash);
   for (auto it = begin; it != end; ++it)
-    if (std::equal(row.begin(), row.end(), rows.data() + it->second * row.size())) return it->second;
+    if (std::equal(row.begin(), row.end(), rows.data() + it->second * row.size()))
+      return it->second;
   const auto number = static_cast<uint32_t>(known.size());
   rows.insert(rows.end(), row.begin(), row.end());
   known.emplace(hash, number);

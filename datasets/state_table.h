@@ -4,9 +4,9 @@
 #include <unordered_map>
 #include <vector>
 
-#include "core/ir/half.h"
 #include "core/base/compact.h"
 #include "core/hdf5/hdf5.h"
+#include "core/ir/half.h"
 #include "env/environment.h"
 
 namespace reverie {
@@ -29,8 +29,8 @@ struct EncodedState {
 EncodedState encode_state(const EnvSpec& spec, const Observation& observation);
 
 /// States in compact form, one after the other. Of their nodes and edges only the numbers of their
-/// distinct rows are kept, of their masks only the cells (an action at an entity) that have choices;
-/// see FORMAT.md.
+/// distinct rows are kept, of their masks only the cells (an action at an entity) that have
+/// choices; see FORMAT.md.
 class StateTable {
  public:
   StateTable() = default;
@@ -53,7 +53,8 @@ class StateTable {
   friend class StateTableBuilder;
   /// Elements of each data set per state, node, row or cell.
   struct Widths {
-    size_t node_row = 1, edge_row = 0, node_targets = 0, graph_targets = 0, primary = 0, action_features = 0;
+    size_t node_row = 1, edge_row = 0, node_targets = 0, graph_targets = 0, primary = 0,
+           action_features = 0;
   };
   void index_offsets();
   void decode_nodes(size_t index, GraphFeatures& graph) const;

@@ -26,8 +26,10 @@ void StateTable::write(hdf5::Writer& writer) const {
   CompactInts types;
   std::vector<Float16> nodes, edges;
   for (size_t i = 0; i < node_rows_.size(); ++i) {
-    if (i % widths_.node_row == 0) types.push_back(node_rows_[i]);
-    else nodes.emplace_back().bits = node_rows_[i];
+    if (i % widths_.node_row == 0)
+      types.push_back(node_rows_[i]);
+    else
+      nodes.emplace_back().bits = node_rows_[i];
   }
   for (const uint16_t bits : edge_rows_) edges.emplace_back().bits = bits;
   writer.group("node_rows");
@@ -61,7 +63,8 @@ void StateTable::read_rows(const hdf5::Reader& reader) {
     node_rows_.push_back(static_cast<uint16_t>(types[row]));
     for (size_t f = 0; f < features; ++f) node_rows_.push_back(nodes[row * features + f].bits);
   }
-  for (const Float16 half : reader.array<Float16>("edge_rows/features", reader.count("edge_rows/features")))
+  for (const Float16 half :
+       reader.array<Float16>("edge_rows/features", reader.count("edge_rows/features")))
     edge_rows_.push_back(half.bits);
 }
 
@@ -71,7 +74,8 @@ void StateTable::read_states(const hdf5::Reader& reader, size_t states) {
   edge_counts_ = reader.integers("states/edges", states);
   entity_counts_ = reader.integers("states/entities", states);
   cell_counts_ = reader.integers("states/cells", states);
-  const size_t nodes = total(node_counts_), edges = total(edge_counts_), cells = total(cell_counts_);
+  const size_t nodes = total(node_counts_), edges = total(edge_counts_),
+               cells = total(cell_counts_);
   node_row_ = reader.integers("states/node_row", nodes);
   node_entity_ = reader.integers("states/node_entity", nodes);
   node_targets_ = reader.array<Float16>("states/node_target", nodes * widths_.node_targets);

@@ -88,7 +88,8 @@ Action random_choice(const ActionMask& mask, Rng& rng) {
     if (mask.total(primary) > 0) open.push_back(primary);
   if (open.empty()) return {no_op, 0, 0};
   const int primary = open[rng.below(open.size())];
-  return mask.choice(primary, static_cast<int>(rng.below(static_cast<uint64_t>(mask.total(primary)))));
+  return mask.choice(primary,
+                     static_cast<int>(rng.below(static_cast<uint64_t>(mask.total(primary)))));
 }
 
 template <class Choose>
@@ -114,9 +115,15 @@ class PlainCase : public EvaluationCase {
     const auto on_fresh = [this](auto play) {
       return [this, play](const MethodLimits& limits) { return play(*make(), limits); };
     };
-    return {{.name = "random", .budget = kEqualTime, .draws = true, .equal_time = true,
+    return {{.name = "random",
+             .budget = kEqualTime,
+             .draws = true,
+             .equal_time = true,
              .run = on_fresh(play_at_random)},
-            {.name = "greedy", .budget = "", .draws = false, .equal_time = false,
+            {.name = "greedy",
+             .budget = "",
+             .draws = false,
+             .equal_time = false,
              .run = on_fresh(play_greedily)}};
   }
 

@@ -62,7 +62,8 @@ int ActionMask::number(const Action& action) const {
   return std::accumulate(row.begin(), row.begin() + action.entity, action.index);
 }
 
-std::vector<float> best_by_entity(const ActionMask& mask, int primary, std::span<const double> values) {
+std::vector<float> best_by_entity(const ActionMask& mask, int primary,
+                                  std::span<const double> values) {
   REVERIE_CHECK_EQ(static_cast<int>(values.size()), mask.total(primary));
   std::vector<float> best;
   best.reserve(static_cast<size_t>(mask.entities));

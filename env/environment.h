@@ -40,26 +40,26 @@ struct StartState {
 /// names decide whether data and checkpoints fit an environment (env/translated.h).
 struct EnvSpec {
   std::string name;
-  std::vector<std::string> node_types;       ///< vocabulary of GraphFeatures::node_types
-  std::string other_type;                    ///< stands for types that a reader does not know; may be empty
+  std::vector<std::string> node_types;  ///< vocabulary of GraphFeatures::node_types
+  std::string other_type;  ///< stands for types that a reader does not know; may be empty
   std::vector<std::string> node_features;    ///< columns of GraphFeatures::nodes
   std::vector<std::string> edge_features;    ///< columns of GraphFeatures::edges
   std::vector<std::string> action_features;  ///< of a primary action at an entity
-  std::vector<std::string> actions;          ///< primary; the last is "NO-OP", which ends the episode
-  std::vector<Target> targets;               ///< those of nodes first
+  std::vector<std::string> actions;  ///< primary; the last is "NO-OP", which ends the episode
+  std::vector<Target> targets;       ///< those of nodes first
   std::vector<Metric> metrics;
   int objective = 0;           ///< the metric that episodes are judged by
   bool less_is_better = true;  ///< of the objective
   int max_choices = 1;         ///< upper bound of a count in a mask, at most 32767
   int horizon = 0;             ///< steps after which an episode is truncated
   std::vector<StartState> starts;
-  std::string source;          ///< where the metrics come from: "roofline:t4", "cpu", "none"
-  bool deterministic = true;   ///< equal seeds and actions give equal episodes
+  std::string source;         ///< where the metrics come from: "roofline:t4", "cpu", "none"
+  bool deterministic = true;  ///< equal seeds and actions give equal episodes
   /// The seed decides more than the start state: equal actions come to something else under another
   /// one. Then the best of several episodes is luck in part.
   bool stochastic = false;
-  bool looks_ahead = false;    ///< `gains` answers
-  bool measurable = false;     ///< `measured_gain` answers
+  bool looks_ahead = false;        ///< `gains` answers
+  bool measurable = false;         ///< `measured_gain` answers
   bool may_be_infeasible = false;  ///< StepInfo::feasible can be false
 
   int primary_actions() const { return static_cast<int>(actions.size()); }
@@ -79,22 +79,22 @@ struct EnvSpec {
 
 /// A graph as plain arrays; row-major. Its nodes belong to entities: what an action can address.
 struct GraphFeatures {
-  std::vector<int32_t> node_types;    ///< [nodes], each below the number of EnvSpec::node_types
-  std::vector<float> nodes;           ///< [nodes, node_features]
-  std::vector<int32_t> node_entities; ///< [nodes], each below ActionMask::entities
-  std::vector<int32_t> senders;       ///< [edges], index of a node
-  std::vector<int32_t> receivers;     ///< [edges]
-  std::vector<float> edges;           ///< [edges, edge_features]
-  std::vector<float> node_targets;    ///< [nodes, targets of nodes]
-  std::vector<float> graph_targets;   ///< [targets of graphs]
+  std::vector<int32_t> node_types;     ///< [nodes], each below the number of EnvSpec::node_types
+  std::vector<float> nodes;            ///< [nodes, node_features]
+  std::vector<int32_t> node_entities;  ///< [nodes], each below ActionMask::entities
+  std::vector<int32_t> senders;        ///< [edges], index of a node
+  std::vector<int32_t> receivers;      ///< [edges]
+  std::vector<float> edges;            ///< [edges, edge_features]
+  std::vector<float> node_targets;     ///< [nodes, targets of nodes]
+  std::vector<float> graph_targets;    ///< [targets of graphs]
 
   int node_count() const { return static_cast<int>(node_types.size()); }
   int edge_count() const { return static_cast<int>(senders.size()); }
   bool operator==(const GraphFeatures&) const = default;
 };
 
-/// What to do, to which entity, and which of its equal choices there. Where choices have an identity
-/// each has an entity of its own.
+/// What to do, to which entity, and which of its equal choices there. Where choices have an
+/// identity each has an entity of its own.
 struct Action {
   int primary = 0;
   int entity = 0;
@@ -103,8 +103,8 @@ struct Action {
 };
 
 /// How many choices each primary action has at each entity; 0 where it is not valid. NO-OP has one
-/// choice, at entity 0. Start states differ in their number of entities; within an episode the number is
-/// the same and an entity keeps its number, as M carries what it knows of each along.
+/// choice, at entity 0. Start states differ in their number of entities; within an episode the
+/// number is the same and an entity keeps its number, as M carries what it knows of each along.
 struct ActionMask {
   int entities = 1;
   std::vector<uint16_t> counts;  ///< [primary actions, entities]
@@ -128,20 +128,23 @@ struct ActionMask {
 
  private:
   size_t cell(int primary, int entity) const {
-    return static_cast<size_t>(primary) * static_cast<size_t>(entities) + static_cast<size_t>(entity);
+    return static_cast<size_t>(primary) * static_cast<size_t>(entities) +
+           static_cast<size_t>(entity);
   }
 };
 
 /// The greatest value at each entity, 0 where there is none. `values`: one for each choice of a
 /// primary action, in the order of ActionMask::choice.
-std::vector<float> best_by_entity(const ActionMask& mask, int primary, std::span<const double> values);
+std::vector<float> best_by_entity(const ActionMask& mask, int primary,
+                                  std::span<const double> values);
 
-/// A function of the state alone, so that a state met twice is stored and encoded once. What belongs
-/// to the episode (steps left, the best so far) is no part of it.
+/// A function of the state alone, so that a state met twice is stored and encoded once. What
+/// belongs to the episode (steps left, the best so far) is no part of it.
 struct Observation {
   GraphFeatures graph;
   ActionMask mask;
-  std::vector<float> action_features;  ///< [primary actions, entities, action_features], 0 where the mask is
+  std::vector<float>
+      action_features;  ///< [primary actions, entities, action_features], 0 where the mask is
   /// Names the state; equal states have equal keys, and equal keys stand for equal observations.
   uint64_t state_key = 0;
 
@@ -155,7 +158,9 @@ struct StepInfo {
   /// EnvSpec::worst() where there was none.
   double best = 0;
 
-  double objective(const EnvSpec& spec) const { return metrics[static_cast<size_t>(spec.objective)]; }
+  double objective(const EnvSpec& spec) const {
+    return metrics[static_cast<size_t>(spec.objective)];
+  }
   bool operator==(const StepInfo&) const = default;
 };
 
@@ -185,9 +190,9 @@ class Environment {
   virtual ~Environment() = default;
   virtual const EnvSpec& spec() const = 0;
 
-  /// Starts an episode. Must come before any use of the state. Equal seeds give equal episodes under
-  /// equal actions where the environment is deterministic. The seed also chooses the start state:
-  /// seed % start_states.
+  /// Starts an episode. Must come before any use of the state. Equal seeds give equal episodes
+  /// under equal actions where the environment is deterministic. The seed also chooses the start
+  /// state: seed % start_states.
   virtual void reset(uint64_t seed) = 0;
   /// InputError, and no change, when the mask does not allow the action or the episode is over.
   /// NO-OP leaves the state as it is.
@@ -209,9 +214,11 @@ class Environment {
   virtual const EnvCounters& counters() const = 0;
   /// An independent instance in the same state, its counters at zero.
   virtual std::unique_ptr<Environment> fork() const = 0;
-  /// Where features depend on which actions are offered: another with these primary actions alone (names of
-  /// `spec()`, NO-OP last), in this order, to be reset before use. Null elsewhere.
-  virtual std::unique_ptr<Environment> with_actions(const std::vector<std::string>&) const { return nullptr; }
+  /// Where features depend on which actions are offered: another with these primary actions alone
+  /// (names of `spec()`, NO-OP last), in this order, to be reset before use. Null elsewhere.
+  virtual std::unique_ptr<Environment> with_actions(const std::vector<std::string>&) const {
+    return nullptr;
+  }
   /// The environment itself, where this one only shows another in a different way.
   virtual const Environment& unwrapped() const { return *this; }
 };

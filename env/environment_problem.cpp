@@ -46,13 +46,9 @@ const ActionMask& EnvironmentProblem::mask() const {
   return *mask_;
 }
 
-int EnvironmentProblem::moves(int kind) const {
-  return over_ ? 0 : mask().total(kind);
-}
+int EnvironmentProblem::moves(int kind) const { return over_ ? 0 : mask().total(kind); }
 
-Move EnvironmentProblem::move(int kind, int i) const {
-  return move_of(mask().choice(kind, i));
-}
+Move EnvironmentProblem::move(int kind, int i) const { return move_of(mask().choice(kind, i)); }
 
 const std::vector<double>& EnvironmentProblem::gains(int kind) const {
   gains_.resize(static_cast<size_t>(kinds()));

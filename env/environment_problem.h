@@ -10,11 +10,11 @@
 
 namespace reverie {
 
-/// An environment as a problem for searches. The start is where the environment stands, at the beginning
-/// of an episode; moves are its actions without NO-OP, and an episode that is over has none. The cost is
-/// the objective, its negative where more is better. States with equal keys are the same, whenever in an
-/// episode they are reached. The environment must be deterministic; changes in cost are its `gains` where
-/// it looks ahead.
+/// An environment as a problem for searches. The start is where the environment stands, at the
+/// beginning of an episode; moves are its actions without NO-OP, and an episode that is over has
+/// none. The cost is the objective, its negative where more is better. States with equal keys are
+/// the same, whenever in an episode they are reached. The environment must be deterministic;
+/// changes in cost are its `gains` where it looks ahead.
 class EnvironmentProblem : public Problem {
  public:
   /// Whether a step may lead to the state that the environment is in.
@@ -62,8 +62,6 @@ class EnvironmentProblem : public Problem {
 const EnvironmentProblem& environment_problem(const Problem& problem);
 /// A move as the action that it is, and the other way.
 inline Action action_of(const Move& move) { return {move.kind, move.entity, move.index}; }
-inline Move move_of(const Action& action) {
-  return {action.primary, action.index, action.entity};
-}
+inline Move move_of(const Action& action) { return {action.primary, action.index, action.entity}; }
 
 }  // namespace reverie

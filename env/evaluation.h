@@ -27,7 +27,7 @@ struct BestSoFar {
 
 /// What one run of a method from a start state found, and what that took.
 struct MethodResult {
-  double best = 0;              ///< objective of the best feasible state; EnvSpec::worst(): none was
+  double best = 0;  ///< objective of the best feasible state; EnvSpec::worst(): none was
   std::vector<double> metrics;  ///< of that state, as EnvSpec::metrics; empty where there was none
   std::shared_ptr<const Solution> solution;  ///< null where the environment has none
   EnvCounters work;
@@ -61,9 +61,10 @@ struct Artifact {
 
 /// The objective of a solution, measured on hardware. Intervals hold with 95 %.
 struct MeasuredResult {
-  double median = 0, low = 0, high = 0;                 ///< in the unit of the objective
-  double gain_percent = 0, gain_low = 0, gain_high = 0;  ///< over the first solution of the same round
-  int64_t rounds = 0;                                   ///< 0: not measured
+  double median = 0, low = 0, high = 0;  ///< in the unit of the objective
+  double gain_percent = 0, gain_low = 0,
+         gain_high = 0;  ///< over the first solution of the same round
+  int64_t rounds = 0;    ///< 0: not measured
 };
 
 struct Measurements {
@@ -96,8 +97,8 @@ class EvaluationCase {
   /// what they looked up, and the first method would pay for all.
   virtual std::unique_ptr<Environment> make() const = 0;
   virtual std::vector<EvaluationMethod> baselines() const = 0;
-  /// Look-ups and measurements so far, where methods share what counts them. Otherwise those of each
-  /// method's own environment count.
+  /// Look-ups and measurements so far, where methods share what counts them. Otherwise those of
+  /// each method's own environment count.
   virtual std::optional<EnvCounters> shared_counters() const { return std::nullopt; }
 
   /// The best state of an episode that was played in such an environment.
@@ -132,8 +133,8 @@ class EvaluationCases {
   virtual std::string estimated_by() const { return ""; }
   /// The library that results are measured with, with its version; empty: none.
   virtual std::string measured_with() const { return ""; }
-  /// What the report says of all cases, once they are evaluated: where metrics and measurements come
-  /// from, what was verified.
+  /// What the report says of all cases, once they are evaluated: where metrics and measurements
+  /// come from, what was verified.
   virtual std::vector<std::string> sentences() const { return {}; }
 };
 
@@ -144,8 +145,8 @@ struct EvaluationPlan {
   double horizons = 1;   ///< episodes last so many times the environment's horizon
 };
 
-/// The cases of any environment: its start states, random and greedy as baselines (env/baselines.h),
-/// no solutions.
+/// The cases of any environment: its start states, random and greedy as baselines
+/// (env/baselines.h), no solutions.
 std::unique_ptr<EvaluationCases> plain_cases(std::unique_ptr<Environment> environment,
                                              std::vector<std::string> warnings);
 

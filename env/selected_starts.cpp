@@ -14,7 +14,8 @@ class SelectedStarts : public Environment {
       : inner_(std::move(inner)), starts_(std::move(starts)), spec_(inner_->spec()) {
     REVERIE_CHECK(!starts_.empty());
     spec_.starts.clear();
-    for (const int start : starts_) spec_.starts.push_back(inner_->spec().starts.at(static_cast<size_t>(start)));
+    for (const int start : starts_)
+      spec_.starts.push_back(inner_->spec().starts.at(static_cast<size_t>(start)));
   }
 
   const EnvSpec& spec() const override { return spec_; }
@@ -47,7 +48,8 @@ class SelectedStarts : public Environment {
 
 }  // namespace
 
-std::unique_ptr<Environment> select_starts(std::unique_ptr<Environment> environment, std::vector<int> starts) {
+std::unique_ptr<Environment> select_starts(std::unique_ptr<Environment> environment,
+                                           std::vector<int> starts) {
   return std::make_unique<SelectedStarts>(std::move(environment), std::move(starts));
 }
 

@@ -48,14 +48,17 @@ size_t index_of(const std::array<std::string_view, N>& names, const std::string&
 void require_fit(const EnvSpec& spec) {
   if (spec.actions.empty() || spec.actions.back() != "NO-OP" || spec.starts.empty() ||
       spec.objective < 0 || spec.objective >= static_cast<int>(spec.metrics.size()))
-    throw InputError("a specification lacks NO-OP as its last action, start states or its objective");
+    throw InputError(
+        "a specification lacks NO-OP as its last action, start states or its objective");
   if (spec.max_choices < 1 || spec.max_choices > 32767)
-    throw InputError("a specification says max_choices {}; they must be from 1 to 32767", spec.max_choices);
+    throw InputError("a specification says max_choices {}; they must be from 1 to 32767",
+                     spec.max_choices);
   const bool fit = std::ranges::all_of(spec.targets, [](const Target& target) {
     return (target.level == TargetLevel::kNode) == (target.loss == TargetLoss::kShare);
   });
   if (!fit || !std::ranges::is_sorted(spec.targets, {}, &Target::level))
-    throw InputError("a specification has other targets than shares of nodes, then others of graphs");
+    throw InputError(
+        "a specification has other targets than shares of nodes, then others of graphs");
 }
 
 }  // namespace
@@ -81,7 +84,9 @@ Json spec_to_json(const EnvSpec& spec) {
 EnvSpec spec_from_json(const Json& value) {
   EnvSpec spec;
   visit_plain_fields([&](const char* name, auto member) { read(value.at(name), spec.*member); });
-  const auto text = [](const Json& entry, const char* key) { return entry.at(key).get<std::string>(); };
+  const auto text = [](const Json& entry, const char* key) {
+    return entry.at(key).get<std::string>();
+  };
   for (const Json& entry : value.at("targets").array())
     spec.targets.push_back({text(entry, "name"),
                             static_cast<TargetLevel>(index_of(kLevels, text(entry, "level"))),

@@ -22,7 +22,8 @@ std::vector<std::string> names_of(const std::vector<Target>& targets, TargetLeve
 }
 
 /// Of each name its index in `all`, -1 where it is not there.
-std::vector<int> places(const std::vector<std::string>& names, const std::vector<std::string>& all) {
+std::vector<int> places(const std::vector<std::string>& names,
+                        const std::vector<std::string>& all) {
   std::vector<int> result;
   for (const std::string& name : names) {
     const auto found = std::ranges::find(all, name);
@@ -46,12 +47,15 @@ void require_all(const EnvSpec& real, const char* what, const std::vector<std::s
                  const std::vector<std::string>& all) {
   const std::string missing = lacking(names, all);
   if (!missing.empty())
-    throw InputError("the environment '{}' lacks {} that this was trained with: {}; give it the same "
-                     "settings, or train anew", real.name, what, missing);
+    throw InputError(
+        "the environment '{}' lacks {} that this was trained with: {}; give it the same "
+        "settings, or train anew",
+        real.name, what, missing);
 }
 
 /// Columns `from` of rows of `width` values.
-std::vector<float> columns(const std::vector<float>& rows, size_t width, const std::vector<int>& from) {
+std::vector<float> columns(const std::vector<float>& rows, size_t width,
+                           const std::vector<int>& from) {
   std::vector<float> result;
   if (width == 0) return result;
   result.reserve(rows.size() / width * from.size());
@@ -120,7 +124,8 @@ class TranslatedEnvironment : public Environment {
   const EnvCounters& counters() const override { return inner_->counters(); }
   const Environment& unwrapped() const override { return inner_->unwrapped(); }
   std::unique_ptr<Environment> fork() const override {
-    auto copy = std::unique_ptr<TranslatedEnvironment>(new TranslatedEnvironment(*this, inner_->fork()));
+    auto copy =
+        std::unique_ptr<TranslatedEnvironment>(new TranslatedEnvironment(*this, inner_->fork()));
     return copy;
   }
 
@@ -154,9 +159,10 @@ class TranslatedEnvironment : public Environment {
     const size_t row = width * static_cast<size_t>(seen.mask.entities);
     std::vector<float> features;
     for (const int primary : actions_) {
-      const auto first = seen.action_features.begin() + static_cast<std::ptrdiff_t>(
-                                                            static_cast<size_t>(primary) * row);
-      const auto own = columns({first, first + static_cast<std::ptrdiff_t>(row)}, width, action_columns_);
+      const auto first = seen.action_features.begin() +
+                         static_cast<std::ptrdiff_t>(static_cast<size_t>(primary) * row);
+      const auto own =
+          columns({first, first + static_cast<std::ptrdiff_t>(row)}, width, action_columns_);
       features.insert(features.end(), own.begin(), own.end());
     }
     return features;
@@ -168,8 +174,9 @@ class TranslatedEnvironment : public Environment {
       const auto theirs = static_cast<size_t>(type);
       type = types_[theirs];
       if (type < 0)
-        throw InputError("a node of type '{}' is unknown to what was trained without it; train anew",
-                         real.node_types[theirs]);
+        throw InputError(
+            "a node of type '{}' is unknown to what was trained without it; train anew",
+            real.node_types[theirs]);
     }
     graph.nodes = columns(graph.nodes, real.node_features.size(), node_columns_);
     graph.edges = columns(graph.edges, real.edge_features.size(), edge_columns_);
@@ -191,9 +198,9 @@ class TranslatedEnvironment : public Environment {
 
 bool same_names(const EnvSpec& known, const EnvSpec& real) {
   return known.node_types == real.node_types && known.node_features == real.node_features &&
-         known.edge_features == real.edge_features && known.action_features == real.action_features &&
-         known.actions == real.actions && known.targets == real.targets &&
-         known.max_choices >= real.max_choices;
+         known.edge_features == real.edge_features &&
+         known.action_features == real.action_features && known.actions == real.actions &&
+         known.targets == real.targets && known.max_choices >= real.max_choices;
 }
 
 }  // namespace
@@ -216,17 +223,21 @@ void require_names(const EnvSpec& known, const EnvSpec& real) {
 void require_same_names(const EnvSpec& known, const EnvSpec& real) {
   require_names(known, real);
   if (!same_names(known, real) || known.max_choices != real.max_choices)
-    throw InputError("the environment '{}' has other or more names than this was trained with, or in another "
-                     "order; collect and train anew", real.name);
+    throw InputError(
+        "the environment '{}' has other or more names than this was trained with, or in another "
+        "order; collect and train anew",
+        real.name);
 }
 
 std::string unknown_actions(const EnvSpec& known, const EnvSpec& real) {
   const std::string names = lacking(real.actions, known.actions);
-  return names.empty() ? names
-                       : fmt::format("actions that it was not trained with are not taken: {}", names);
+  return names.empty()
+             ? names
+             : fmt::format("actions that it was not trained with are not taken: {}", names);
 }
 
-std::unique_ptr<Environment> translated(std::unique_ptr<Environment> environment, const EnvSpec& known) {
+std::unique_ptr<Environment> translated(std::unique_ptr<Environment> environment,
+                                        const EnvSpec& known) {
   require_names(known, environment->spec());
   if (!lacking(environment->spec().actions, known.actions).empty())
     if (auto own = environment->with_actions(known.actions)) environment = std::move(own);

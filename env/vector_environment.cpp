@@ -12,8 +12,7 @@ VectorEnvironment::VectorEnvironment(const Environment& prototype, int slots, in
 
 void VectorEnvironment::reset(std::span<const uint64_t> seeds) {
   REVERIE_CHECK_EQ(seeds.size(), slots_.size());
-  pool_.run(slots_.size(),
-            [&](size_t i, int) { reset_slot(static_cast<int>(i), seeds[i]); });
+  pool_.run(slots_.size(), [&](size_t i, int) { reset_slot(static_cast<int>(i), seeds[i]); });
 }
 
 void VectorEnvironment::reset_slot(int slot, uint64_t seed) {

@@ -69,7 +69,8 @@ void run(const AdaptOptions& options) {
   if (decides == !options.table.empty())
     throw InputError(
         "give either --method or --policy, to train by it, or --record, to try all sequences");
-  if (has_learning_program() && !options.source.ends_with(".json")) leave_to_learning_program("training a network");
+  if (has_learning_program() && !options.source.ends_with(".json"))
+    leave_to_learning_program("training a network");
   const AdaptCommandConfig config = resolve_adapt(options);
   if (!decides) return record_adapt(options, config);
   const AdaptStart start = adapt_start(options, config);
@@ -84,12 +85,13 @@ void run(const AdaptOptions& options) {
 
 void register_adapt(CLI::App& app) {
   auto options = std::make_shared<AdaptOptions>();
-  CLI::App* command =
-      app.add_subcommand("adapt", with_examples(
-          "Train a network under a budget, and let it grow on the way",
-          {"adapt network.yaml --data DIR --budget 30 --method early -o run",
-           "adapt network.yaml --data DIR --budget 300s --method 'fixed:deepen second,go on' -o run",
-           "adapt network.yaml --record table.json --runs 5", "adapt table.json --method published"}));
+  CLI::App* command = app.add_subcommand(
+      "adapt", with_examples("Train a network under a budget, and let it grow on the way",
+                             {"adapt network.yaml --data DIR --budget 30 --method early -o run",
+                              "adapt network.yaml --data DIR --budget 300s --method 'fixed:deepen "
+                              "second,go on' -o run",
+                              "adapt network.yaml --record table.json --runs 5",
+                              "adapt table.json --method published"}));
   command
       ->add_option("SOURCE", options->source,
                    "A network (NAME.yaml, NAME.onnx), or a table (NAME.json)")
@@ -112,8 +114,9 @@ void register_adapt(CLI::App& app) {
       ->add_option("--episodes", options->episodes,
                    "Jobs that a method learns from, or that a policy tries first")
       ->check(CLI::PositiveNumber);
-  command->add_flag("!--no-baseline", options->baseline,
-                    "Do not train again without a change, which tells what that would have reached");
+  command->add_flag(
+      "!--no-baseline", options->baseline,
+      "Do not train again without a change, which tells what that would have reached");
   add_common_options(*command, options->common);
   command->get_option("--out")->required(false);
   command->footer([] {

@@ -73,7 +73,8 @@ MethodResult learn_published(const LearningMethod& method, const AdaptJobs& jobs
   return learned(*agent.play(jobs.final, seed), config.episodes, watch);
 }
 #else
-MethodResult learn_published(const LearningMethod& method, const AdaptJobs&, const AdaptOptions&, uint64_t) {
+MethodResult learn_published(const LearningMethod& method, const AdaptJobs&, const AdaptOptions&,
+                             uint64_t) {
   leave_to_learning_program(fmt::format("--method {}", method.name));
 }
 #endif

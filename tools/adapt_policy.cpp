@@ -44,12 +44,16 @@ EvaluationMethod policy_method_for(const std::string& file, const EvaluationCase
 
 AdaptSearch policy_search_for(const std::string& file, const EvaluationCases& cases) {
   if (adapt_config_of_policy(file).reward != AdaptReward::kAccuracy)
-    throw InputError("{}: learned from another reward than accuracy, which trials are compared by; "
-                     "leave out --episodes", file);
+    throw InputError(
+        "{}: learned from another reward than accuracy, which trials are compared by; "
+        "leave out --episodes",
+        file);
   const TrainedPolicy policy = policy_for(file, cases);
   if (cases.spec().horizon > policy.spec().horizon)
-    throw InputError("{}: its dreams end after {} decisions, and these jobs have {}; leave out "
-                     "--episodes", file, policy.spec().horizon, cases.spec().horizon);
+    throw InputError(
+        "{}: its dreams end after {} decisions, and these jobs have {}; leave out "
+        "--episodes",
+        file, policy.spec().horizon, cases.spec().horizon);
   return [policy](const AdaptStart& start, int episodes, uint64_t seed) {
     return thompson_among(dreamt_plans(policy, start, seed), start, episodes, seed);
   };

@@ -20,8 +20,7 @@ AdaptConfig adapt_config_of_policy(const std::string& file);
 EvaluationMethod policy_method_for(const std::string& file, const EvaluationCases& cases);
 
 /// Finds decisions by so many jobs of a scenario.
-using AdaptSearch =
-    std::function<Decisions(const AdaptStart& start, int episodes, uint64_t seed)>;
+using AdaptSearch = std::function<Decisions(const AdaptStart& start, int episodes, uint64_t seed)>;
 
 /// Thompson sampling among plans by what the policy's M expects of them in dreams. InputError where
 /// the policy's names, its reward or its number of decisions do not fit.

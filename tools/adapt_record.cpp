@@ -61,7 +61,8 @@ void record_adapt(const AdaptOptions& options, const AdaptCommandConfig& config)
     }
     progress.update((run + 1) * sequences);
   }
-  fmt::print("{}: {}, {} of each\n", options.table, counted(sequences, "sequence"), counted(options.runs, "run"));
+  fmt::print("{}: {}, {} of each\n", options.table, counted(sequences, "sequence"),
+             counted(options.runs, "run"));
 }
 
 }  // namespace reverie

@@ -95,15 +95,18 @@ void remove_unfinished_files(const std::string& folder) {
 }
 
 bool has_changes(const JobState& end) {
-  return std::ranges::any_of(end.decisions, [](const auto& decision) { return decision.has_value(); });
+  return std::ranges::any_of(end.decisions,
+                             [](const auto& decision) { return decision.has_value(); });
 }
 
 /// Accuracy of the same job when it goes on as it is at every decision.
-double train_unchanged(const std::shared_ptr<const TrainingSource>& source, const std::string& state,
-                       uint64_t job_seed, int final_epochs, EpochTable& table) {
+double train_unchanged(const std::shared_ptr<const TrainingSource>& source,
+                       const std::string& state, uint64_t job_seed, int final_epochs,
+                       EpochTable& table) {
   const std::string folder = state + kUnchanged, first = "/stop-0.job";
   create_directory(folder);
-  std::filesystem::copy_file(state + first, folder + first, std::filesystem::copy_options::skip_existing);
+  std::filesystem::copy_file(state + first, folder + first,
+                             std::filesystem::copy_options::skip_existing);
   table.begin("without a change, to compare (--no-baseline leaves it out)");
   const ResumableRun run(source, folder, table);
   const auto job = run.start(job_seed);
@@ -174,8 +177,7 @@ void train_adapt(const AdaptOptions& options, const AdaptCommandConfig& config,
   write_report(report, out);
   tell(options, report);
   if (options.baseline && has_changes(report.end())) {
-    report.unchanged =
-        train_unchanged(source, state, stops.front()->seed(), final_epochs, table);
+    report.unchanged = train_unchanged(source, state, stops.front()->seed(), final_epochs, table);
     write_report(report, out);
     fmt::print("without a change: {:.2f} %\n", 100 * *report.unchanged);
   }

@@ -14,9 +14,9 @@ struct AdaptOptions {
   CommonOptions common;
   std::string source;  ///< a network or a table
   std::string data, budget;
-  std::string method, policy;  ///< who decides: one of them
+  std::string method, policy;   ///< who decides: one of them
   std::optional<int> episodes;  ///< that a method learns from, or that a policy tries
-  std::string table;  ///< to record into instead
+  std::string table;            ///< to record into instead
   int runs = 1;
   bool baseline = true;  ///< train without a change, too, to compare
 };

@@ -37,7 +37,8 @@ struct Player {
 #ifdef REVERIE_LEARNING
 constexpr bool kLearning = true;
 
-/// LibTorch gets one thread, so that the weights, and with them the data, follow from the seed alone.
+/// LibTorch gets one thread, so that the weights, and with them the data, follow from the seed
+/// alone.
 Player trained_player(const CollectStepConfig& config, const Environment& environment,
                       const CommonOptions& options) {
   torch::set_num_threads(1);
@@ -62,27 +63,26 @@ void print_json(const CollectResult& result, const Player& player, const EnvSpec
                 const std::string& out) {
   const EnvCounters& training = player.training;
   const double seconds = std::max(result.seconds, 1e-9);
-  Json line = {
-      {"out", out},
-      {"environment", spec.name},
-      {"source", spec.source},
-      {"episodes", result.episodes},
-      {"resumed_episodes", result.resumed},
-      {"steps", result.steps},
-      {"bytes", result.bytes},
-      {"seconds", result.seconds},
-      {"steps_per_second", static_cast<double>(result.counters.steps) / seconds},
-      {"mean_improvement_percent", result.mean_improvement_percent},
-      {"best_improvement_percent", result.best_improvement_percent},
-      {"cost_lookups", result.counters.cost_lookups},
-      {"measurements", result.counters.measurements},
-      {"capped_states", result.counters.capped_states},
-      {"agent_training",
-       {{"resets", training.resets},
-        {"steps", training.steps},
-        {"cost_lookups", training.cost_lookups},
-        {"measurements", training.measurements},
-        {"seconds", player.seconds}}}};
+  Json line = {{"out", out},
+               {"environment", spec.name},
+               {"source", spec.source},
+               {"episodes", result.episodes},
+               {"resumed_episodes", result.resumed},
+               {"steps", result.steps},
+               {"bytes", result.bytes},
+               {"seconds", result.seconds},
+               {"steps_per_second", static_cast<double>(result.counters.steps) / seconds},
+               {"mean_improvement_percent", result.mean_improvement_percent},
+               {"best_improvement_percent", result.best_improvement_percent},
+               {"cost_lookups", result.counters.cost_lookups},
+               {"measurements", result.counters.measurements},
+               {"capped_states", result.counters.capped_states},
+               {"agent_training",
+                {{"resets", training.resets},
+                 {"steps", training.steps},
+                 {"cost_lookups", training.cost_lookups},
+                 {"measurements", training.measurements},
+                 {"seconds", player.seconds}}}};
   fmt::print("{}\n", line.dump());
 }
 
@@ -92,13 +92,15 @@ void print_text(const CollectResult& result, const EnvCounters& training, const 
              counted(result.episodes, "episode"), counted(result.steps, "step"),
              counted(result.resumed, "episode was", "episodes were"), duration_text(result.seconds),
              static_cast<double>(result.bytes) * 1e-6);
-  fmt::print("improvement of an episode's best state over its start, by {}: {:.2f}% on average, "
-             "{:.2f}% at most\n", spec.source, result.mean_improvement_percent,
-             result.best_improvement_percent);
+  fmt::print(
+      "improvement of an episode's best state over its start, by {}: {:.2f}% on average, "
+      "{:.2f}% at most\n",
+      spec.source, result.mean_improvement_percent, result.best_improvement_percent);
   if (training.resets > 0)
-    fmt::print("the agent was trained before: {} episodes, {} steps, {} cost look-ups, {} "
-               "measurements\n", training.resets, training.steps, training.cost_lookups,
-               training.measurements);
+    fmt::print(
+        "the agent was trained before: {} episodes, {} steps, {} cost look-ups, {} "
+        "measurements\n",
+        training.resets, training.steps, training.cost_lookups, training.measurements);
 }
 
 /// Measurements are not disturbed by other workers unless that is asked for.
@@ -110,8 +112,10 @@ int workers_for(const EnvSpec& spec, int wanted) {
 
 void warn_of_capped_states(const EnvCounters& counters, const EnvSpec& spec) {
   if (counters.capped_states == 0) return;
-  fmt::print(stderr, "warning: {} of the states that were reached have more choices of an action than the "
-             "{} that are offered\n", counters.capped_states, spec.max_choices);
+  fmt::print(stderr,
+             "warning: {} of the states that were reached have more choices of an action than the "
+             "{} that are offered\n",
+             counters.capped_states, spec.max_choices);
 }
 
 /// Of the episodes that were there, files do not tell look-ups and measurements.
@@ -157,8 +161,10 @@ void run(const CollectOptions& options) {
   write_history(run.directory, {}, taken(result, player, config.seed, time.seconds()));
   const EnvSpec& spec = made.environment->spec();
   if (!options.common.quiet) warn_of_capped_states(result.counters, spec);
-  if (options.common.json) print_json(result, player, spec, run.directory);
-  else print_text(result, player.training, spec, run.directory);
+  if (options.common.json)
+    print_json(result, player, spec, run.directory);
+  else
+    print_text(result, player.training, spec, run.directory);
 }
 
 }  // namespace
@@ -166,14 +172,16 @@ void run(const CollectOptions& options) {
 void register_collect(CLI::App& app) {
   const auto options = std::make_shared<CollectOptions>();
   CLI::App* command = app.add_subcommand(
-      "collect", with_examples(what_of("collect"),
-                     {"collect model.onnx -o rollouts --set collect.episodes=150",
-                      "collect graph.json --env placement --devices 2xv100-nvlink -o rollouts"}));
+      "collect",
+      with_examples(what_of("collect"),
+                    {"collect model.onnx -o rollouts --set collect.episodes=150",
+                     "collect graph.json --env placement --devices 2xv100-nvlink -o rollouts"}));
   add_common_options<CollectStepConfig>(*command, options->common);
   add_environment_options(*command, options->environment);
-  command->add_option("--workers", options->workers,
-                      "Threads that play (default: one per core, one alone where costs are "
-                      "measured); the data do not depend on it")
+  command
+      ->add_option("--workers", options->workers,
+                   "Threads that play (default: one per core, one alone where costs are "
+                   "measured); the data do not depend on it")
       ->check(CLI::Range(0, 1024));
   command->callback([options] { run(*options); });
 }

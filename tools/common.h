@@ -28,8 +28,8 @@ struct CommonOptions {
   ProgressStyle progress() const { return progress_style(quiet); }
 };
 
-/// Adds --config --set --seed --out --resume --json --quiet. --help-all of the command ends with the
-/// keys of `Config`.
+/// Adds --config --set --seed --out --resume --json --quiet. --help-all of the command ends with
+/// the keys of `Config`.
 void add_common_options(CLI::App& command, CommonOptions& options);
 
 /// The keys of a configuration, for the end of --help-all.

@@ -25,7 +25,8 @@ struct Options {
 
 constexpr double kMillisecond = 1e-3;
 
-void print_row(const ContestantResult& timed, double error, const std::string& file, bool is_winner) {
+void print_row(const ContestantResult& timed, double error, const std::string& file,
+               bool is_winner) {
   if (timed.median > 0)
     fmt::print("{:>9.4f} ms {:>10.4f} {:>18} {:>9.1e}  {}{}\n", timed.median / kMillisecond,
                timed.ratio.median,
@@ -37,8 +38,8 @@ void print_row(const ContestantResult& timed, double error, const std::string& f
 }
 
 void print(const Options& options, const FileComparison& found) {
-  fmt::print("on {} ({})\n{:>12} {:>10} {:>18} {:>9}\n", found.machine.device, found.machine.library, "median",
-             "ratio", "95% interval", "error");
+  fmt::print("on {} ({})\n{:>12} {:>10} {:>18} {:>9}\n", found.machine.device,
+             found.machine.library, "median", "ratio", "95% interval", "error");
   for (size_t i = 0; i < options.files.size(); ++i)
     print_row(found.benchmark.contestants[i], found.errors[i], options.files[i],
               i > 0 && static_cast<int>(i) == found.benchmark.winner);
@@ -76,8 +77,9 @@ void run(const Options& options) {
   benchmark.max_seconds = options.seconds;
   benchmark.seed = options.seed;
   benchmark.stop = stop_on_interrupt();
-  const FileComparison found = compare_files({options.files.begin(), options.files.end()}, options.shapes, *machine,
-                                             *reference, options.tolerance, benchmark);
+  const FileComparison found =
+      compare_files({options.files.begin(), options.files.end()}, options.shapes, *machine,
+                    *reference, options.tolerance, benchmark);
   print(options, found);
   if (options.json) fmt::print("{}\n", to_json(options, found).dump());
 }
@@ -87,15 +89,21 @@ void run(const Options& options) {
 void register_compare(CLI::App& app) {
   const auto options = std::make_shared<Options>();
   CLI::App* command = app.add_subcommand(
-      "compare", with_examples("Run models with equal inputs side by side in ONNX Runtime: times, and how far outputs are apart",
+      "compare", with_examples("Run models with equal inputs side by side in ONNX Runtime: times, "
+                               "and how far outputs are apart",
                                {"compare model.onnx better.onnx",
                                 "compare model.onnx better.onnx --machine ort:4 --seconds 60"}));
-  command->add_option("MODEL", options->files, "ONNX models; the others are compared with the first")
-      ->required()->expected(2, 100);
+  command
+      ->add_option("MODEL", options->files, "ONNX models; the others are compared with the first")
+      ->required()
+      ->expected(2, 100);
   command->add_option("--machine", options->machine, "ort, ort:<threads> or ort:off");
-  command->add_option("--seconds", options->seconds, "For all runs together")->check(CLI::PositiveNumber);
-  command->add_option("--tolerance", options->tolerance,
-                      "Largest error with which a model takes part, relative to an output's largest element")
+  command->add_option("--seconds", options->seconds, "For all runs together")
+      ->check(CLI::PositiveNumber);
+  command
+      ->add_option(
+          "--tolerance", options->tolerance,
+          "Largest error with which a model takes part, relative to an output's largest element")
       ->check(CLI::NonNegativeNumber);
   add_extent_options(*command, options->shapes);
   command->add_option("--seed", options->seed, "Of inputs and of the order of turns");

@@ -57,11 +57,12 @@ HtmlTable contestants_of(const Optimized& result) {
   table.left = {0, table.heads.size() - 1};
   for (size_t i = 0; i < contestants.size(); ++i) {
     const ContestantResult& timed = contestants[i];
-    table.rows.push_back(
-        {name_of_contestant(i), fmt::format("{:.4f} ms", cost_of(result, i).runtime.milliseconds()),
-         fmt::format("{:.4f} ms", timed.median / kMillisecond),
-         fmt::format("{:.4f}", timed.ratio.median), interval_of(timed)});
-    if (has_errors) table.rows.back().push_back(timed.error ? fmt::format("{:.1e}", *timed.error) : "");
+    table.rows.push_back({name_of_contestant(i),
+                          fmt::format("{:.4f} ms", cost_of(result, i).runtime.milliseconds()),
+                          fmt::format("{:.4f} ms", timed.median / kMillisecond),
+                          fmt::format("{:.4f}", timed.ratio.median), interval_of(timed)});
+    if (has_errors)
+      table.rows.back().push_back(timed.error ? fmt::format("{:.1e}", *timed.error) : "");
     table.rows.back().push_back(remark_on(result, i));
   }
   table.marked = table.rows.empty() ? -1 : result.benchmark.winner;
@@ -101,7 +102,8 @@ Json to_json(const Optimized& result) {
 }
 
 Json write_contenders(const std::filesystem::path& folder, const std::filesystem::path& original,
-                      const ImportedModel& model, const Optimized& result, const OptimizeConfig& config) {
+                      const ImportedModel& model, const Optimized& result,
+                      const OptimizeConfig& config) {
   Json::Array written;
   for (size_t i = 0; i < result.contenders.size(); ++i) {
     const Contender& contender = result.contenders[i];
@@ -111,9 +113,9 @@ Json write_contenders(const std::filesystem::path& folder, const std::filesystem
                                  : compare(model.graph, contender.graph, config.verify).agree);
     if (!agrees || contender.constant_shapes) continue;
     const auto file = folder / fmt::format("{}.onnx", i + 1);
-    const TriedGraph tried =
-        is_best && result.tried ? *result.tried
-                                : try_symbols(original, model, contender.graph, config.verify);
+    const TriedGraph tried = is_best && result.tried
+                                 ? *result.tried
+                                 : try_symbols(original, model, contender.graph, config.verify);
     if (!tried.lost.empty() && !config.fix_shapes) continue;
     export_tried(original, model, tried, file, config.verify,
                  most_weight_bytes(model.graph, config.search.max_weight_growth));

@@ -24,6 +24,7 @@ Json to_json(const Optimized& result);
 /// is there. Those that would fix a symbolic dimension of the file `original` are left out unless
 /// `fix_shapes`, and files of others with constant shapes always. Returns one entry for each.
 Json write_contenders(const std::filesystem::path& folder, const std::filesystem::path& original,
-                      const ImportedModel& model, const Optimized& result, const OptimizeConfig& config);
+                      const ImportedModel& model, const Optimized& result,
+                      const OptimizeConfig& config);
 
 }  // namespace reverie

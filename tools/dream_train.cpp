@@ -38,7 +38,8 @@ struct Options {
 struct Config : DreamStepConfig {
   IterateConfig iterate;
 
-  template <class V> void fields(V& v) {
+  template <class V>
+  void fields(V& v) {
     DreamStepConfig::fields(v);
     v.section("iterate", iterate, "Rounds of collect, fit and dream");
   }
@@ -66,8 +67,8 @@ EnvironmentConfig environment_config(const Collected& collected) {
   return env;
 }
 
-/// What was made again of the configuration that the rollouts hold. InputError where its start states are
-/// other ones.
+/// What was made again of the configuration that the rollouts hold. InputError where its start
+/// states are other ones.
 std::unique_ptr<Environment> checked(MadeEnvironment made, const RolloutInfo& info) {
   const std::vector<StartState>& now = made.environment->spec().starts;
   for (size_t i = 0; i < info.spec.starts.size(); ++i)
@@ -115,8 +116,8 @@ Json counters_json(const EnvCounters& counters) {
           {"measurements", counters.measurements}};
 }
 
-/// What the score is by: a source of metrics, the objective where it needs none, or the machine that
-/// results were measured on.
+/// What the score is by: a source of metrics, the objective where it needs none, or the machine
+/// that results were measured on.
 std::string judged_by(const TrainingResult& result, const Collected& collected,
                       const EnvSpec& validation) {
   const bool measured =
@@ -129,17 +130,18 @@ std::string judged_by(const TrainingResult& result, const Collected& collected,
 
 void print_json(const TrainingResult& result, const Options& options, const Config& config,
                 const std::string& judge) {
-  Json line = {{"out", options.common.out},
-               {"trainer", enum_names(TrainerKind{})[static_cast<size_t>(config.trainer.trainer)].second},
-               {"updates", result.updates},
-               {"best_update", result.best_update},
-               {"found", result.best.found},
-               {"score", result.best.average},
-               {"judged_by", judge},
-               {"seconds", result.seconds},
-               {"training", counters_json(result.training)},
-               {"surrogate_steps", result.surrogate_steps},
-               {"validation", counters_json(result.validation)}};
+  Json line = {
+      {"out", options.common.out},
+      {"trainer", enum_names(TrainerKind{})[static_cast<size_t>(config.trainer.trainer)].second},
+      {"updates", result.updates},
+      {"best_update", result.best_update},
+      {"found", result.best.found},
+      {"score", result.best.average},
+      {"judged_by", judge},
+      {"seconds", result.seconds},
+      {"training", counters_json(result.training)},
+      {"surrogate_steps", result.surrogate_steps},
+      {"validation", counters_json(result.validation)}};
   for (const auto& [name, value] : result.best_metrics) line[name] = value;
   fmt::print("{}\n", line.dump());
 }
@@ -148,20 +150,23 @@ void print_text(const TrainingResult& result, const Options& options, const Conf
                 const std::string& judge, bool is_stochastic) {
   const std::string best =
       is_stochastic ? "" : fmt::format("its best episode finds {:.2f} %, ", result.best.found);
-  fmt::print("{}/policy.pt: the policy after {} of {} updates; for real, by {}, {}its score is {:.2f} (midway "
-             "between its greedy and its mean sampled episode)\n",
-             options.common.out, result.best_update, result.updates, judge, best, result.best.average);
-  for (const auto& [name, value] : result.best_metrics) fmt::print("  {:<26} {:.4g}\n", name, value);
+  fmt::print(
+      "{}/policy.pt: the policy after {} of {} updates; for real, by {}, {}its score is {:.2f} "
+      "(midway "
+      "between its greedy and its mean sampled episode)\n",
+      options.common.out, result.best_update, result.updates, judge, best, result.best.average);
+  for (const auto& [name, value] : result.best_metrics)
+    fmt::print("  {:<26} {:.4g}\n", name, value);
   fmt::print("real work: {} steps to learn, {} steps and {} measurements to validate; {} in all\n",
              result.training.steps, result.validation.steps, result.validation.measurements,
              duration_text(result.seconds));
   if (result.surrogate_steps > 0)
-    fmt::print("surrogate steps: {}, by exact transitions and the rewards of '{}'\n", result.surrogate_steps,
-               config.surrogate_source);
+    fmt::print("surrogate steps: {}, by exact transitions and the rewards of '{}'\n",
+               result.surrogate_steps, config.surrogate_source);
 }
 
-/// Resets and steps of all these episodes, those that an interrupted run had collected too; look-ups and
-/// measurements, of which files do not tell, are those of this run.
+/// Resets and steps of all these episodes, those that an interrupted run had collected too;
+/// look-ups and measurements, of which files do not tell, are those of this run.
 EnvCounters work_of(const EpisodeSource& collected, const CollectResult& result) {
   EnvCounters counters = result.counters;
   counters.resets = std::ssize(collected.episodes());
@@ -170,8 +175,8 @@ EnvCounters work_of(const EpisodeSource& collected, const CollectResult& result)
   return counters;
 }
 
-/// The collection of a further round of `iterate`: with the seed of the first, so that the same graphs
-/// and shares of the episodes are kept for testing.
+/// The collection of a further round of `iterate`: with the seed of the first, so that the same
+/// graphs and shares of the episodes are kept for testing.
 CollectedRound collect_round(const Environment& environment, const Collected& first,
                              const CollectAgent& agent, int64_t episodes,
                              const std::string& directory, ProgressStyle progress) {
@@ -236,8 +241,10 @@ void run(const Options& options) {
   write_history(step.directory, history_before(options), taken(result, config));
   const EnvSpec& judged = step.validation->spec();
   const std::string judge = judged_by(result, collected, judged);
-  if (options.common.json) print_json(result, options, config, judge);
-  else print_text(result, options, config, judge, judged.stochastic);
+  if (options.common.json)
+    print_json(result, options, config, judge);
+  else
+    print_text(result, options, config, judge, judged.stochastic);
 }
 
 }  // namespace
@@ -245,15 +252,19 @@ void run(const Options& options) {
 void register_dream_train(CLI::App& app) {
   const auto options = std::make_shared<Options>();
   CLI::App* command = app.add_subcommand(
-      "dream_train", with_examples(what_of("dream_train"),
-                     {"dream_train rollouts --world world/world.pt -o policy --iterate 5"}));
+      "dream_train",
+      with_examples(what_of("dream_train"),
+                    {"dream_train rollouts --world world/world.pt -o policy --iterate 5"}));
   add_common_options<Config>(*command, options->common);
   command->add_option("rollouts", options->rollouts, "Directory that `collect` wrote")
-      ->type_name("ROLLOUTS")->required();
+      ->type_name("ROLLOUTS")
+      ->required();
   command->add_option("--world", options->world, "world.pt, as `train_mdnrnn` wrote it")
-      ->type_name("FILE")->required();
-  command->add_option("--policy", options->policy,
-                      "policy.pt to go on from, instead of imitating the best episodes first")
+      ->type_name("FILE")
+      ->required();
+  command
+      ->add_option("--policy", options->policy,
+                   "policy.pt to go on from, instead of imitating the best episodes first")
       ->type_name("FILE");
   command
       ->add_option("--inputs", options->inputs,
@@ -262,8 +273,9 @@ void register_dream_train(CLI::App& app) {
       ->type_name("FOLDER");
   command->add_option("--validate-source", options->validate_source,
                       "Source of the metrics in validation, such as one that measures");
-  command->add_option("--iterate", options->iterate,
-                      "Rounds of collect, fit and dream; the first has the data and M given")
+  command
+      ->add_option("--iterate", options->iterate,
+                   "Rounds of collect, fit and dream; the first has the data and M given")
       ->check(CLI::Range(1, 1000));
   add_threads_option(*command);
   command->add_option("--device", options->device, "Where LibTorch computes: cpu or cuda");

@@ -42,7 +42,8 @@ std::string yaml_of(const std::string& key, const std::vector<std::string>& item
 
 }  // namespace
 
-void add_environment_options(CLI::App& command, const std::shared_ptr<EnvironmentOptions>& options) {
+void add_environment_options(CLI::App& command,
+                             const std::shared_ptr<EnvironmentOptions>& options) {
   command.add_option("inputs", options->inputs, help_of_inputs())->type_name("INPUT");
   command.add_option("--env", options->kind, "Environment: " + names_of_kinds())->type_name("KIND");
   for (const EnvironmentKind* kind : environment_kinds()) {
@@ -54,8 +55,10 @@ void add_environment_options(CLI::App& command, const std::shared_ptr<Environmen
           },
           option.help);
       added->type_name(option.type)->expected(1);
-      if (option.list) added->take_all();
-      else added->take_last();
+      if (option.list)
+        added->take_all();
+      else
+        added->take_last();
     }
   }
 }
@@ -64,7 +67,8 @@ void apply_environment_options(const EnvironmentOptions& options, const Environm
                                ConfigFields& fields) {
   if (!options.kind.empty()) fields.set_value("env.kind", options.kind);
   environment_kind(env.kind);
-  if (!options.inputs.empty()) fields.load_text(yaml_of("env.inputs", options.inputs, true), "inputs");
+  if (!options.inputs.empty())
+    fields.load_text(yaml_of("env.inputs", options.inputs, true), "inputs");
   for (const auto& [kind, option, values] : options.given) {
     if (kind != env.kind) throw InputError("{} takes no {}; leave it out", env.kind, option.flag);
     fields.load_text(yaml_of(option.key, values, option.list), option.flag);

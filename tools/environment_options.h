@@ -10,8 +10,8 @@
 
 namespace reverie {
 
-/// What the command line says of the environment: its kind, its inputs, and options that stand for keys of
-/// the configuration (EnvironmentKind::options).
+/// What the command line says of the environment: its kind, its inputs, and options that stand for
+/// keys of the configuration (EnvironmentKind::options).
 struct EnvironmentOptions {
   struct Given {
     std::string kind;
@@ -26,8 +26,8 @@ struct EnvironmentOptions {
 /// Adds the inputs, --env and the options of every kind.
 void add_environment_options(CLI::App& command, const std::shared_ptr<EnvironmentOptions>& options);
 
-/// Writes them into a step's configuration, whose section "env" is an EnvironmentConfig. InputError for an
-/// option of another kind than the one that is resolved.
+/// Writes them into a step's configuration, whose section "env" is an EnvironmentConfig. InputError
+/// for an option of another kind than the one that is resolved.
 void apply_environment_options(const EnvironmentOptions& options, const EnvironmentConfig& env,
                                ConfigFields& fields);
 

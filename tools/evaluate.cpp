@@ -125,8 +125,9 @@ void run(const Options& options) {
   const TrainedPolicy policy = load_trained_policy(options.policy, device_named(options.device));
   const EvaluateStepConfig config = resolve(options, policy);
   const ComparisonConfig& how = config.evaluate;
-  const std::unique_ptr<EvaluationCases> cases = environment_kind(config.env.kind).evaluation(
-      config.env, how.kinds, {config.seed, how.measure, how.horizons});
+  const std::unique_ptr<EvaluationCases> cases =
+      environment_kind(config.env.kind)
+          .evaluation(config.env, how.kinds, {config.seed, how.measure, how.horizons});
   with_context(options.policy, [&] { require_names(policy.spec(), cases->spec()); });
   if (!options.common.quiet)
     for (const std::string& line : warnings_of(*cases, policy, options.policy))
@@ -157,11 +158,12 @@ void register_evaluate(CLI::App& app) {
   const auto options = std::make_shared<Options>();
   CLI::App* command = app.add_subcommand(
       "evaluate", with_examples(what_of("evaluate"),
-                     {"evaluate model.onnx --policy policy/policy.pt -o report"}));
+                                {"evaluate model.onnx --policy policy/policy.pt -o report"}));
   add_common_options<EvaluateStepConfig>(*command, options->common);
   add_environment_options(*command, options->environment);
   command->add_option("--policy", options->policy, "policy.pt, as `dream_train` wrote it")
-      ->type_name("FILE")->required();
+      ->type_name("FILE")
+      ->required();
   add_threads_option(*command);
   command->add_option("--device", options->device, "Where LibTorch computes: cpu or cuda");
   command->callback([options] { run(*options); });

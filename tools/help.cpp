@@ -16,7 +16,8 @@ std::string first_line(const std::string& text) { return text.substr(0, text.fin
 
 class Help : public CLI::Formatter {
  public:
-  std::string make_help(const CLI::App* app, std::string name, CLI::AppFormatMode mode) const override {
+  std::string make_help(const CLI::App* app, std::string name,
+                        CLI::AppFormatMode mode) const override {
     const bool is_whole = mode == CLI::AppFormatMode::All;
     const std::string footer = make_footer(app);
     const size_t rare = footer.find(kRareText);
@@ -33,7 +34,8 @@ class Help : public CLI::Formatter {
  protected:
   std::string make_subcommand(const CLI::App* command) const override {
     std::ostringstream out;
-    CLI::detail::format_help(out, command->get_name(), first_line(command->get_description()), column_width_);
+    CLI::detail::format_help(out, command->get_name(), first_line(command->get_description()),
+                             column_width_);
     return out.str();
   }
 

@@ -6,8 +6,8 @@
 
 namespace reverie {
 
-/// A command's description: what it does in a line, and below it examples, which --help shows first. An example is
-/// what follows "reverie".
+/// A command's description: what it does in a line, and below it examples, which --help shows
+/// first. An example is what follows "reverie".
 std::string with_examples(const std::string& what, std::initializer_list<const char*> examples);
 
 /// The group of options that --help-all shows alone.
@@ -16,12 +16,12 @@ inline constexpr char kRareOptions[] = "Rare options";
 /// In a footer: what follows is shown by --help-all alone.
 inline constexpr char kRareText = '\f';
 
-/// Gives `app` and the commands that it gets from now on --help, --help-all, and a form of help in which examples come
-/// first.
+/// Gives `app` and the commands that it gets from now on --help, --help-all, and a form of help in
+/// which examples come first.
 void add_help(CLI::App& app);
 
-/// What is wrong with a command line and what was probably meant, in one line: the nearest command or option, and
-/// where to read on.
+/// What is wrong with a command line and what was probably meant, in one line: the nearest command
+/// or option, and where to read on.
 std::string explained(const CLI::App& app, const CLI::ParseError& error);
 
 }  // namespace reverie

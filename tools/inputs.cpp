@@ -57,7 +57,8 @@ void add_range(const std::string& text, const Graph& graph, CompareOptions& opti
 void check_array(const std::string& name, const Tensor& array, const Graph& graph) {
   const TensorType type = type_of_input(graph, name).at(0);
   if (array.type() != type)
-    throw InputError("array '{}' is {}, the input {}", name, to_string(array.type()), to_string(type));
+    throw InputError("array '{}' is {}, the input {}", name, to_string(array.type()),
+                     to_string(type));
 }
 
 }  // namespace
@@ -70,9 +71,10 @@ void add_input_options(CLI::App& command, GivenInputs& given) {
       ->expected(1)
       ->take_all();
   command
-      .add_option("--inputs", given.file,
-                  "Verify on these arrays, by the names of inputs, as numpy.savez writes them; symbolic "
-                  "dimensions get their extents")
+      .add_option(
+          "--inputs", given.file,
+          "Verify on these arrays, by the names of inputs, as numpy.savez writes them; symbolic "
+          "dimensions get their extents")
       ->type_name("FILE.npz");
 }
 

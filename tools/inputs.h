@@ -19,12 +19,12 @@ struct GivenInputs {
 /// The options --range and --inputs.
 void add_input_options(CLI::App& command, GivenInputs& given);
 
-/// `extents` with those of the arrays in the file, which bind symbolic dimensions as --shape does; what is given by
-/// --shape stays. InputError where the file cannot be read.
+/// `extents` with those of the arrays in the file, which bind symbolic dimensions as --shape does;
+/// what is given by --shape stays. InputError where the file cannot be read.
 ImportOptions with_extents(ImportOptions extents, const GivenInputs& given);
 
-/// `options` with what was given for the inputs of `graph`. InputError names an input that the graph does
-/// not have, a range that its type does not hold, or an array of another type or shape.
+/// `options` with what was given for the inputs of `graph`. InputError names an input that the
+/// graph does not have, a range that its type does not hold, or an array of another type or shape.
 CompareOptions with_inputs(CompareOptions options, const GivenInputs& given, const Graph& graph);
 
 }  // namespace reverie

@@ -1,3 +1,5 @@
+#include "tools/inspect.h"
+
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -19,7 +21,6 @@
 #include "tools/command.h"
 #include "tools/extents.h"
 #include "tools/help.h"
-#include "tools/inspect.h"
 #include "tools/learning.h"
 #include "tools/streams.h"
 
@@ -63,8 +64,8 @@ Cost cost_of_file(const ImportedModel& model, const std::shared_ptr<CostModel>& 
   return FileCosts(RuleSet::builtin(), costs_as_written(cost, newest_opset(model))).of(model.graph);
 }
 
-Json model_json(const std::string& file, const ImportedModel& model, const GraphSummary& summary, const Cost& in_file,
-                const std::string& cost_source) {
+Json model_json(const std::string& file, const ImportedModel& model, const GraphSummary& summary,
+                const Cost& in_file, const std::string& cost_source) {
   Json::Array operators;
   for (const OperatorTotal& total : summary.operators)
     operators.push_back({{"name", total.name},
@@ -93,34 +94,38 @@ Json model_json(const std::string& file, const ImportedModel& model, const Graph
           {"warnings", model.warnings}};
 }
 
-/// "float32[batch=1, 3, 224, 224]": symbolic dimensions by name, with the extents that they have here.
+/// "float32[batch=1, 3, 224, 224]": symbolic dimensions by name, with the extents that they have
+/// here.
 std::string type_text(const TensorType& type, const std::vector<std::string>& symbols) {
   if (!type.known()) return "unknown type";
   std::vector<std::string> dimensions;
   for (size_t axis = 0; axis < symbols.size(); ++axis)
-    dimensions.push_back(symbols[axis].empty() ? fmt::format("{}", type.shape[axis])
-                                               : fmt::format("{}={}", symbols[axis], type.shape[axis]));
+    dimensions.push_back(symbols[axis].empty()
+                             ? fmt::format("{}", type.shape[axis])
+                             : fmt::format("{}={}", symbols[axis], type.shape[axis]));
   return fmt::format("{}[{}]", name_of(type.dtype), fmt::join(dimensions, ", "));
 }
 
 void print_values(const char* heading, const NamedTypes& values, const ModelInfo& info) {
   for (const auto& [name, type] : values)
-    fmt::print("{:<9} {} ({})\n", heading, name, type_text(type, declared_dimensions(info, name, type.shape)));
+    fmt::print("{:<9} {} ({})\n", heading, name,
+               type_text(type, declared_dimensions(info, name, type.shape)));
 }
 
-void print_model(const std::string& file, const ImportedModel& model, const GraphSummary& summary, const Cost& in_file,
-                 const std::string& cost_source) {
+void print_model(const std::string& file, const ImportedModel& model, const GraphSummary& summary,
+                 const Cost& in_file, const std::string& cost_source) {
   fmt::print("{}: ONNX model, written by {} {}\n", file, model.info.producer_name,
              model.info.producer_version);
   for (const auto& [domain, version] : model.info.opset_imports)
     fmt::print("opset     {}{}{}\n", version, domain.empty() ? "" : " of ", domain);
   print_values("input", summary.inputs, model.info);
   print_values("output", summary.outputs, model.info);
-  fmt::print("nodes     {}, of which {} {} work ({} not understood and carried through)\n", model.nodes,
-             summary.nodes, summary.nodes == 1 ? "is" : "are", summary.opaque_nodes);
+  fmt::print("nodes     {}, of which {} {} work ({} not understood and carried through)\n",
+             model.nodes, summary.nodes, summary.nodes == 1 ? "is" : "are", summary.opaque_nodes);
   fmt::print("weights   {}, {:.1f} MB\n", counted(summary.weights, "tensor"),
              static_cast<double>(summary.weight_bytes) * 1e-6);
-  fmt::print("work      {:.3f} GFLOP, {:.1f} MB of traffic\n", static_cast<double>(summary.cost.flops) * 1e-9,
+  fmt::print("work      {:.3f} GFLOP, {:.1f} MB of traffic\n",
+             static_cast<double>(summary.cost.flops) * 1e-9,
              static_cast<double>(summary.cost.bytes) * 1e-6);
   fmt::print("cost      {:.4f} ms in {} by {}, with what a runtime fuses by itself\n\n",
              in_file.runtime.milliseconds(), counted(in_file.launches, "kernel"), cost_source);
@@ -211,14 +216,16 @@ void inspect(const InspectOptions& options) {
 void register_inspect(CLI::App& app) {
   auto options = std::make_shared<InspectOptions>();
   CLI::App* command = app.add_subcommand(
-      "inspect", with_examples("Describe a model, rollouts, a checkpoint, a cost table or fitted costs",
-                               {"inspect model.onnx", "inspect model.onnx --dot >model.dot",
-                                "inspect --operators"}));
+      "inspect",
+      with_examples(
+          "Describe a model, rollouts, a checkpoint, a cost table or fitted costs",
+          {"inspect model.onnx", "inspect model.onnx --dot >model.dot", "inspect --operators"}));
   takes_standard_input(command->add_option(
       "FILE", options->file,
       "ONNX model, rollout directory, checkpoint, cost table or fitted costs; -: standard input"));
-  command->add_flag("--operators", options->operators,
-                    "Instead of a file: all operators, their opsets, and which executors and rules have them");
+  command->add_flag(
+      "--operators", options->operators,
+      "Instead of a file: all operators, their opsets, and which executors and rules have them");
   command->add_option("--cost", options->cost, "Where costs come from: " + known_cost_sources())
       ->capture_default_str();
   add_extent_options(*command, options->extents);

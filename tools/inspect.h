@@ -7,8 +7,9 @@ namespace reverie {
 /// What `reverie inspect` prints of a rollout directory; one object in one line with `json`.
 std::string inspect_rollouts(const std::string& directory, bool json);
 
-/// The operator table, sorted by name: what ONNX calls each operator at which opsets, which executors have a kernel for
-/// it, and how many built-in rules match or make it. One object of JSON with `json`.
+/// The operator table, sorted by name: what ONNX calls each operator at which opsets, which
+/// executors have a kernel for it, and how many built-in rules match or make it. One object of JSON
+/// with `json`.
 std::string inspect_operators(bool json);
 
 /// Where LibTorch is there.

@@ -21,8 +21,8 @@ int rules_with(const OpSchema& op) {
   for (int i = 0; i < rules.size(); ++i) {
     const RulePattern& pattern = rules[i].pattern();
     const auto is_it = [&](const auto& part) { return part.op == &op; };
-    count += std::ranges::any_of(pattern.source, is_it) ||
-             std::ranges::any_of(pattern.target, is_it);
+    count +=
+        std::ranges::any_of(pattern.source, is_it) || std::ranges::any_of(pattern.target, is_it);
   }
   return count;
 }

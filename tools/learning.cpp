@@ -29,7 +29,8 @@ std::string in_shell(const std::string& word) {
 std::string learning_program() {
   std::error_code unknown;
   const std::filesystem::path own = std::filesystem::read_symlink("/proc/self/exe", unknown);
-  return own.filename() == "reverie-learning" ? "" : (own.parent_path() / "reverie-learning").string();
+  return own.filename() == "reverie-learning" ? ""
+                                              : (own.parent_path() / "reverie-learning").string();
 }
 
 }  // namespace
@@ -55,7 +56,9 @@ bool has_learning_program() {
 
 void leave_to_learning_program(const std::string& what) {
   if (!has_learning_program())
-    throw InputError("{} needs LibTorch, and reverie-learning, the part that has it, is not beside this program", what);
+    throw InputError(
+        "{} needs LibTorch, and reverie-learning, the part that has it, is not beside this program",
+        what);
   undo_streams();
   std::vector<char*> argv;
   for (std::string& argument : arguments()) argv.push_back(argument.data());

@@ -88,9 +88,9 @@ void require_command(const CLI::App& app, const CLI::ParseError& error) {
 
 void run(std::vector<std::string> words) {
   register_machine(ort::ort_machines());  // first: help names all machines
-  CLI::App app(with_examples("Model-based reinforcement learning for systems problems that are graphs",
-                             {"optimize model.onnx -o better.onnx", "inspect model.onnx",
-                              "help optimize"}));
+  CLI::App app(
+      with_examples("Model-based reinforcement learning for systems problems that are graphs",
+                    {"optimize model.onnx -o better.onnx", "inspect model.onnx", "help optimize"}));
   app.name("reverie");
   app.require_subcommand(0, 1);
   add_help(app);
@@ -110,7 +110,8 @@ void run(std::vector<std::string> words) {
     if (error.get_exit_code() != 0) throw InputError(explained(app, error));
     require_command(app, error);
     const bool is_whole = error.get_name() == "CallForAllHelp";
-    if (is_whole && has_learning_program()) leave_to_learning_program("--help-all");  // which knows more settings
+    if (is_whole && has_learning_program())
+      leave_to_learning_program("--help-all");  // which knows more settings
     return print_help(app, error);
   }
   if (app.get_subcommands().empty()) throw InputError("a command is needed (see reverie --help)");

@@ -18,9 +18,8 @@ constexpr double kMillisecond = 1e-3;
 
 bool is_known_method(const std::string& name) {
   const auto methods = search_methods();
-  return name == "policy" || std::any_of(methods.begin(), methods.end(), [&](const auto& method) {
-           return method.name == name;
-         });
+  return name == "policy" || std::any_of(methods.begin(), methods.end(),
+                                         [&](const auto& method) { return method.name == name; });
 }
 
 double gain_percent(double ratio) { return 100 * (1 - ratio); }
@@ -58,9 +57,10 @@ bool is_measured(const OptimizeConfig& config) {
   if (config.search.measured.budget > 0) return true;
   const auto arms = measured_arms();
   const bool needs_budget =
-      config.method == "ppo" ||
-      (!is_known_method(config.method) &&
-       std::any_of(arms.begin(), arms.end(), [&](const auto& arm) { return arm.name == config.method; }));
+      config.method == "ppo" || (!is_known_method(config.method) &&
+                                 std::any_of(arms.begin(), arms.end(), [&](const auto& arm) {
+                                   return arm.name == config.method;
+                                 }));
   if (needs_budget)
     throw InputError("--method {} searches against measurements: say how many by --measurements N",
                      config.method);
@@ -95,10 +95,10 @@ void write_fitted_costs(const std::string& file, const std::string& model, const
 
 std::function<void(const MeasuredReport&)> measured_reporter(Progress& progress) {
   return [&progress](const MeasuredReport& report) {
-    progress.update(static_cast<int64_t>(report.trace.size()),
-                    fmt::format("best {:.4f} ms, measured {:.4f} ms",
-                                report.trace.back().best / kMillisecond,
-                                report.trace.back().measured / kMillisecond));
+    progress.update(
+        static_cast<int64_t>(report.trace.size()),
+        fmt::format("best {:.4f} ms, measured {:.4f} ms", report.trace.back().best / kMillisecond,
+                    report.trace.back().measured / kMillisecond));
   };
 }
 

@@ -10,11 +10,11 @@
 
 namespace reverie {
 
-/// Whether the search is one against end-to-end measurements. InputError where its method needs a budget of
-/// them and has none.
+/// Whether the search is one against end-to-end measurements. InputError where its method needs a
+/// budget of them and has none.
 bool is_measured(const OptimizeConfig& config);
-/// That search, on the machine that the configuration names; `candidates`: the search that says what to measure, where no arm is
-/// named.
+/// That search, on the machine that the configuration names; `candidates`: the search that says
+/// what to measure, where no arm is named.
 SearchMethod measured_method(const OptimizeConfig& config, SearchMethod candidates = nullptr);
 /// "surrogate, beam, ..."
 std::string arm_names();

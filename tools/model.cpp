@@ -22,8 +22,10 @@ struct OptionAdder {
 
   template <class T>
   void field(const std::string& name, T& value, const std::string& help) {
-    if constexpr (std::is_same_v<T, bool>) app.add_flag("--" + name, value, help);
-    else app.add_option("--" + name, value, help);
+    if constexpr (std::is_same_v<T, bool>)
+      app.add_flag("--" + name, value, help);
+    else
+      app.add_option("--" + name, value, help);
   }
 };
 
@@ -54,7 +56,8 @@ void write_model(const std::string& name, const ModelOptions& options, const std
   export_onnx(graph, info, out);
   int work = 0;
   for (const NodeId node : graph.nodes()) work += graph.is_work(node);
-  fmt::print("{}: {}, {}\n", out, counted(work, "operator"), counted(parameter_count(graph), "parameter"));
+  fmt::print("{}: {}, {}\n", out, counted(work, "operator"),
+             counted(parameter_count(graph), "parameter"));
 }
 
 struct Arguments {
@@ -73,15 +76,16 @@ void write_filled(const Arguments& arguments) {
 }  // namespace
 
 void register_model(CLI::App& app) {
-  CLI::App* command =
-      app.add_subcommand("model", with_examples("Write a benchmark network with random weights as ONNX",
-                                                {"model --list", "model squeezenet1_1 -o squeezenet1_1.onnx"}));
+  CLI::App* command = app.add_subcommand(
+      "model", with_examples("Write a benchmark network with random weights as ONNX",
+                             {"model --list", "model squeezenet1_1 -o squeezenet1_1.onnx"}));
   const auto arguments = std::make_shared<Arguments>();
   command->add_option("name", arguments->name, "The network; --list shows all");
   takes_standard_output(
       command->add_option("-o,--out", arguments->out, "File to write; -: standard output"));
-  command->add_option("--fill", arguments->fill,
-                      "Instead of a network: a model whose large fills (ConstantOfShape) get weights")
+  command
+      ->add_option("--fill", arguments->fill,
+                   "Instead of a network: a model whose large fills (ConstantOfShape) get weights")
       ->type_name("FILE");
   command->add_flag("--list", arguments->list, "List the networks");
   OptionAdder adder{*command};

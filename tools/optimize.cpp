@@ -120,7 +120,8 @@ OptimizeSettings resolve_or_leave(const Options& options, const std::string& tra
   try {
     OptimizeSettings config = resolve(options, trained_cost);
     const bool is_learned = config.method == "policy" || config.method == "ppo";
-    if (is_learned && has_learning_program()) leave_to_learning_program("--method " + config.method);
+    if (is_learned && has_learning_program())
+      leave_to_learning_program("--method " + config.method);
     return config;
   } catch (const InputError&) {
     if (has_learning_program()) leave_to_learning_program("a setting");
@@ -137,21 +138,25 @@ std::string method_names() {
 std::string method_table() {
   std::string table = fmt::format(
       "  {:<18} {}\n", kAutomatic,
-      "greedy searches with several sets of rules; what they find is confirmed in ONNX Runtime where "
+      "greedy searches with several sets of rules; what they find is confirmed in ONNX Runtime "
+      "where "
       "that is installed, and else by careful rules alone; for costs of other devices: rulelist");
-  table += fmt::format("  {:<18} {}\n", kSimplify,
-                       "no rewrites and no costs: folds constants and shape code, removes identities and "
-                       "dead code");
+  table += fmt::format(
+      "  {:<18} {}\n", kSimplify,
+      "no rewrites and no costs: folds constants and shape code, removes identities and "
+      "dead code");
   for (const NamedMethod& method : search_methods())
     table += fmt::format("  {:<18} {}\n", method.name, method.what);
-  table += fmt::format("  {:<18} {}\n", "policy",
-                       "a policy that `dream_train` wrote: its episodes, or a search that it guides "
-                       "(--search)");
+  table +=
+      fmt::format("  {:<18} {}\n", "policy",
+                  "a policy that `dream_train` wrote: its episodes, or a search that it guides "
+                  "(--search)");
   table += "With --measurements:\n";
   for (const NamedArm& arm : measured_arms())
     table += fmt::format("  {:<18} {}\n", arm.name, arm.what);
   table += fmt::format("  {:<18} {}\n", "policy", "the cheapest states that its episodes come by");
-  table += fmt::format("  {:<18} {}\n", "ppo", "where the episodes of an agent end that learns from it");
+  table +=
+      fmt::format("  {:<18} {}\n", "ppo", "where the episodes of an agent end that learns from it");
   return table;
 }
 
@@ -164,19 +169,20 @@ SearchMethod method_of(const OptimizeSettings& config, const std::string& policy
   }
   if (is_measured(config) && config.method == "ppo")
     return method_of_ppo(config.learned, timer_on(machine_beside(config.machine, config.cost),
-                                                 config.search.measured));
+                                                  config.search.measured));
   if (is_measured(config)) return measured_method(config);
   for (const NamedMethod& method : search_methods())
     if (method.name == config.method) return method.run;
-  throw InputError("no method '{}'; known are {}, {}, {}, policy", config.method, kAutomatic, kSimplify,
-                   method_names());
+  throw InputError("no method '{}'; known are {}, {}, {}, policy", config.method, kAutomatic,
+                   kSimplify, method_names());
 }
 
 RuleSet without(const RuleSet& rules, const std::vector<std::string>& patterns) {
   std::vector<std::string> unused;
   RuleSet kept = rules.without(patterns, &unused);
   if (!unused.empty())
-    throw InputError("--without {}: there is no such rule (see reverie rules list)", unused.front());
+    throw InputError("--without {}: there is no such rule (see reverie rules list)",
+                     unused.front());
   return kept;
 }
 
@@ -198,8 +204,9 @@ int64_t budget_of(const OptimizeSettings& config) {
 /// Shows expansions and the best cost as the search goes on.
 auto progress_reporter(Progress& progress) {
   return [&progress](const SearchProgress& now) {
-    progress.update(now.expansions, fmt::format("best {:.4f} ms, {} candidates",
-                                                picoseconds(now.best).milliseconds(), now.candidates));
+    progress.update(now.expansions,
+                    fmt::format("best {:.4f} ms, {} candidates",
+                                picoseconds(now.best).milliseconds(), now.candidates));
   };
 }
 
@@ -236,14 +243,16 @@ void check_meant_for_policy(const Options& options, const OptimizeConfig& config
 
 void check_proved(const Options& options, const OptimizeConfig& config) {
   if (config.verify.inputs == 0 && !(options.out.empty() && options.contenders_folder.empty()))
-    throw InputError("with verify_inputs=0 nothing is proved, so that nothing can be written: leave out "
-                     "--out and --contenders-out");
+    throw InputError(
+        "with verify_inputs=0 nothing is proved, so that nothing can be written: leave out "
+        "--out and --contenders-out");
 }
 
 void check_fit(const Options& options, const OptimizeConfig& config, const CostModel& prior) {
   if (options.fit_out.empty()) return;
   if (!is_measured(config))
-    throw InputError("--fit-out writes costs fitted to measurements: say how many by --measurements N");
+    throw InputError(
+        "--fit-out writes costs fitted to measurements: say how many by --measurements N");
   with_context("--fit-out", [&] { check_prior_of_fit(prior); });
   check_writable(options.fit_out);
 }
@@ -268,9 +277,8 @@ void print_untouched(const ImportedModel& model) {
 }
 
 ImportedModel read_model(const Options& options, OptimizeConfig& config) {
-  ImportedModel model =
-      import_to_rewrite(options.model, with_extents(options.extents, options.given_inputs),
-                        options.fix_shapes);
+  ImportedModel model = import_to_rewrite(
+      options.model, with_extents(options.extents, options.given_inputs), options.fix_shapes);
   for (const std::string& warning : model.warnings) fmt::print(stderr, "{}\n", warning);
   if (options.list_untouched) print_untouched(model);
   config.verify = with_inputs(std::move(config.verify), options.given_inputs, model.graph);
@@ -301,9 +309,9 @@ void simplify(const Options& options, const OptimizeSettings& config, const Impo
   if (!options.out.empty()) tried = try_symbols(options.model, model, model.graph, config.verify);
   OptimizeAccount account = account_of_simplified(model.nodes, left, tried.left_out);
   if (!options.out.empty())
-    account.file = write_rewritten(options.model, model, tried, options.out, config.verify,
-                                   options.fix_shapes,
-                                   most_weight_bytes(model.graph, config.search.max_weight_growth));
+    account.file =
+        write_rewritten(options.model, model, tried, options.out, config.verify, options.fix_shapes,
+                        most_weight_bytes(model.graph, config.search.max_weight_growth));
   warn(account.file);
   fmt::print("{}", text_of(account));
   Optimized result;
@@ -312,8 +320,12 @@ void simplify(const Options& options, const OptimizeSettings& config, const Impo
   NoCost none;
   write_report(options, config, model, result, RuleSet(), none, account);
   if (options.json)
-    fmt::print("{}\n", Json{{"model", options.model}, {"method", kSimplify}, {"nodes", model.nodes},
-                             {"nodes_after", left}, {"untouched_nodes", model.untouched.size()}}.dump());
+    fmt::print("{}\n", Json{{"model", options.model},
+                            {"method", kSimplify},
+                            {"nodes", model.nodes},
+                            {"nodes_after", left},
+                            {"untouched_nodes", model.untouched.size()}}
+                           .dump());
 }
 
 /// `auto` keeps time for the search and for confirming.
@@ -341,7 +353,8 @@ std::vector<std::string> write_result(const Options& options, const OptimizeConf
 
 void run(const Options& options) {
   return_large_blocks();
-  const std::string trained_cost = options.policy.empty() ? "" : cost_source_of_policy(options.policy);
+  const std::string trained_cost =
+      options.policy.empty() ? "" : cost_source_of_policy(options.policy);
   OptimizeSettings config = resolve_or_leave(options, trained_cost);
   check_meant_for_policy(options, config);
   check_proved(options, config);
@@ -351,7 +364,8 @@ void run(const Options& options) {
   const auto source = make_cost_model(config.cost, seconds_for_costs(config));
   check_fit(options, config, *source);
   if (!trained_cost.empty())
-    if (const auto warning = warning_of_costs(options.policy, trained_cost, source->name()); !warning.empty())
+    if (const auto warning = warning_of_costs(options.policy, trained_cost, source->name());
+        !warning.empty())
       fmt::print(stderr, "{}\n", warning);
   const auto rules = std::make_shared<const RuleSet>(rules_from(options));
   const ImportedModel model = read_model(options, config);
@@ -369,8 +383,8 @@ void run(const Options& options) {
   add_measured(result, config, json);
   if (!result.benchmark.contestants.empty()) json["confirmed"] = to_json(result);
   if (!options.contenders_folder.empty())
-    json["contenders"] = write_contenders(options.contenders_folder, options.model, model, result,
-                                          config);
+    json["contenders"] =
+        write_contenders(options.contenders_folder, options.model, model, result, config);
   if (options.json) fmt::print("{}\n", json.dump());
 }
 
@@ -379,12 +393,14 @@ void run(const Options& options) {
 void register_optimize(CLI::App& app) {
   auto options = std::make_shared<Options>();
   CLI::App* command = app.add_subcommand(
-      "optimize", with_examples("Rewrite a model so that it runs faster",
-                                {"optimize model.onnx -o better.onnx",
-                                 "optimize model.onnx -o better.onnx --dim batch=8,seq=128",
-                                 "optimize model.onnx -o better.onnx --method taso --cost cpu --time-limit 60",
-                                 "optimize - -o - <model.onnx >better.onnx"}));
-  takes_standard_input(command->add_option("MODEL", options->model, "ONNX model; -: standard input")->required());
+      "optimize",
+      with_examples("Rewrite a model so that it runs faster",
+                    {"optimize model.onnx -o better.onnx",
+                     "optimize model.onnx -o better.onnx --dim batch=8,seq=128",
+                     "optimize model.onnx -o better.onnx --method taso --cost cpu --time-limit 60",
+                     "optimize - -o - <model.onnx >better.onnx"}));
+  takes_standard_input(
+      command->add_option("MODEL", options->model, "ONNX model; -: standard input")->required());
   takes_standard_output(command->add_option(
       "-o,--out", options->out, "Where to write the rewritten model; -: standard output"));
   add_key(*command, options, "--method", "method",
@@ -396,14 +412,17 @@ void register_optimize(CLI::App& app) {
           "policy: episodes that it plays, or beam, guided by it");
   add_key(*command, options, "--alpha", "alpha", "taso: keep what costs below alpha x the best");
   add_key(*command, options, "--budget", "budget",
-          fmt::format("So many {}, sampled episodes or, when it guides, expansions (policy)", budget_units()));
+          fmt::format("So many {}, sampled episodes or, when it guides, expansions (policy)",
+                      budget_units()));
   add_key(*command, options, "--measurements", "measured.budget",
           "Search against so many end-to-end measurements on this machine");
-  command->add_option("--fit-out", options->fit_out,
-                      "Where to write the costs fitted to these measurements, for --cost fitted:FILE")
+  command
+      ->add_option("--fit-out", options->fit_out,
+                   "Where to write the costs fitted to these measurements, for --cost fitted:FILE")
       ->type_name("FILE");
-  add_key(*command, options, "--cost", "cost",
-          "Where costs come from (policy: those that it was trained with): " + known_cost_sources());
+  add_key(
+      *command, options, "--cost", "cost",
+      "Where costs come from (policy: those that it was trained with): " + known_cost_sources());
   add_key(
       *command, options, "--time-limit", "time_limit",
       "Seconds for measuring operators, for the search and for comparing; the best so far is kept");
@@ -415,20 +434,29 @@ void register_optimize(CLI::App& app) {
   command->add_flag("--confirm", options->confirm,
                     "Measure the original and graphs of the search end to end on this machine, and "
                     "keep the one that is fastest beyond its interval");
-  add_key(*command, options, "--contenders", "contenders", "Graphs of the search to confirm or write");
-  command->add_option("--contenders-out", options->contenders_folder,
-                      "Write them all, verified, as FOLDER/1.onnx (the best), 2.onnx, ...")
+  add_key(*command, options, "--contenders", "contenders",
+          "Graphs of the search to confirm or write");
+  command
+      ->add_option("--contenders-out", options->contenders_folder,
+                   "Write them all, verified, as FOLDER/1.onnx (the best), 2.onnx, ...")
       ->type_name("FOLDER");
   command
       ->add_option("--report", options->report,
                    "Write a page: what changed where, times, what was left out and why")
       ->type_name("PAGE.html");
-  command->add_option("--rules", options->rule_files,
-                      "Rule file, 'builtin' or 'generated', instead of the built-in rules; may be repeated")
-      ->type_name("FILE")->expected(1)->take_all();
-  command->add_option("--without", options->rules_left_out,
-                      "Leave out a rule, or with NAME* all that begin so; may be repeated")
-      ->type_name("NAME")->expected(1)->take_all();
+  command
+      ->add_option(
+          "--rules", options->rule_files,
+          "Rule file, 'builtin' or 'generated', instead of the built-in rules; may be repeated")
+      ->type_name("FILE")
+      ->expected(1)
+      ->take_all();
+  command
+      ->add_option("--without", options->rules_left_out,
+                   "Leave out a rule, or with NAME* all that begin so; may be repeated")
+      ->type_name("NAME")
+      ->expected(1)
+      ->take_all();
   add_extent_options(*command, options->extents);
   command->add_flag("--fix-shapes", options->fix_shapes,
                     "Take rewrites too that replace a symbolic dimension by its extent");
@@ -436,17 +464,22 @@ void register_optimize(CLI::App& app) {
                     "Name the nodes that take part in no rewrite, and why");
   add_input_options(*command, options->given_inputs);
   command->add_option("--config", options->config_files, "YAML file with settings")
-      ->type_name("FILE")->expected(1)->take_all();
+      ->type_name("FILE")
+      ->expected(1)
+      ->take_all();
   command->add_option("--set", options->overrides, "One setting: key=value; may be repeated")
-      ->type_name("KEY=VALUE")->expected(1)->take_all();
+      ->type_name("KEY=VALUE")
+      ->expected(1)
+      ->take_all();
   command->add_flag("--json", options->json, "One line of JSON at the end");
   command->add_flag("--quiet", options->quiet, "No progress");
   command->footer([] {
     OptimizeSettings defaults;
     return fmt::format("Methods:\n{}{}{}", method_table(), kRareText, settings_text(defaults));
   });
-  for (const char* rare : {"--search", "--alpha", "--measurements", "--fit-out", "--contenders", "--contenders-out",
-                           "--threads", "--fix-shapes", "--list-untouched", "--config", "--set"})
+  for (const char* rare :
+       {"--search", "--alpha", "--measurements", "--fit-out", "--contenders", "--contenders-out",
+        "--threads", "--fix-shapes", "--list-untouched", "--config", "--set"})
     command->get_option(rare)->group(kRareOptions);
   command->callback([options] { run(*options); });
 }

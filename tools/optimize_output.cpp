@@ -50,10 +50,14 @@ HtmlTable costs_of(const Optimized& result, const ImportedModel& model) {
 /// Why a search ended.
 const char* end_of(StoppedBy cause) {
   switch (cause) {
-    case StoppedBy::kExhausted: return "nothing was left to try";
-    case StoppedBy::kBudget: return "ended at its budget";
-    case StoppedBy::kTimeLimit: return "ended at its time limit";
-    case StoppedBy::kInterrupt: return "ended by an interrupt";
+    case StoppedBy::kExhausted:
+      return "nothing was left to try";
+    case StoppedBy::kBudget:
+      return "ended at its budget";
+    case StoppedBy::kTimeLimit:
+      return "ended at its time limit";
+    case StoppedBy::kInterrupt:
+      return "ended by an interrupt";
   }
   return "";
 }
@@ -99,11 +103,12 @@ Json trace_of(const SearchResult& search) {
   Json::Array trace;
   const Cost initial{picoseconds(search.trace.empty() ? 0 : search.trace.front().best)};
   for (const SearchProgress& point : search.trace)
-    trace.push_back({{"seconds", point.seconds},
-                     {"expansions", point.expansions},
-                     {"candidates", point.candidates},
-                     {"best_cost_ms", picoseconds(point.best).milliseconds()},
-                     {"improvement_percent", improvement_percent(initial, Cost{picoseconds(point.best)})}});
+    trace.push_back(
+        {{"seconds", point.seconds},
+         {"expansions", point.expansions},
+         {"candidates", point.candidates},
+         {"best_cost_ms", picoseconds(point.best).milliseconds()},
+         {"improvement_percent", improvement_percent(initial, Cost{picoseconds(point.best)})}});
   return trace;
 }
 
@@ -220,56 +225,54 @@ std::string untouched_sentence(const ImportedModel& model) {
                      counted(model.nodes, "node is", "nodes are"));
 }
 
-Json to_json(const std::string& file, const ImportedModel& model, const Optimized& result, const OptimizeConfig& config,
-             const RuleSet& rules) {
+Json to_json(const std::string& file, const ImportedModel& model, const Optimized& result,
+             const OptimizeConfig& config, const RuleSet& rules) {
   Json::Array rewrites;
   for (const RewriteStep& step : result.search.rewrites)
     rewrites.push_back({{"rule", rules.name(step.rule)}, {"location", step.location}});
   Json json = {{"model", file},
-          {"method", config.method},
-          {"seed", config.search.seed},
-          {"budget", config.search.budget},
-          {"time_limit", config.search.time_limit},
-          {"cost_source", result.cost_source},
-          {"initial_cost_ms", result.search.initial_cost.runtime.milliseconds()},
-          {"best_cost_ms", result.search.best_cost.runtime.milliseconds()},
-          {"improvement_percent", result.improvement_percent()},
-          {"changed", result.changed},
-          {"file_improvement_percent", result.file_improvement_percent()},
-          {"nodes", model.nodes},
-          {"nodes_after", nodes_after(result, model)},
-          {"untouched_nodes", model.untouched.size()},
-          {"weight_bytes_before", result.weight_bytes_before},
-          {"weight_bytes_after", result.weight_bytes_after},
-          {"steps", result.search.steps},
-          {"expansions", result.search.expansions},
-          {"candidates", result.search.candidates},
-          {"cost_lookups", result.cost_lookups},
-          {"measurements", result.measurements},
-          {"estimates", result.estimates},
-          {"estimated_share_before", estimated_share(result.search.initial_cost)},
-          {"estimated_share_after", estimated_share(result.search.best_cost)},
-          {"duplicates", result.search.duplicates},
-          {"forgotten", result.search.forgotten},
-          {"seconds", result.search.seconds},
-          {"seconds_to_best", result.search.trace.back().seconds},
-          {"peak_memory_bytes", result.peak_memory_bytes},
-          {"optimal", result.search.optimal},
-          {"stopped_by", name_of(result.search.stopped_by)},
-          {"trace", trace_of(result.search)},
-          {"verified",
-           {{"inputs", result.verified.inputs},
-            {"max_abs_error", result.verified.max_abs_error},
-            {"max_rel_error", result.verified.max_rel_error},
-            {"unverified_nodes", result.verified.unverified_nodes}}},
-          {"rewrites", rewrites}};
+               {"method", config.method},
+               {"seed", config.search.seed},
+               {"budget", config.search.budget},
+               {"time_limit", config.search.time_limit},
+               {"cost_source", result.cost_source},
+               {"initial_cost_ms", result.search.initial_cost.runtime.milliseconds()},
+               {"best_cost_ms", result.search.best_cost.runtime.milliseconds()},
+               {"improvement_percent", result.improvement_percent()},
+               {"changed", result.changed},
+               {"file_improvement_percent", result.file_improvement_percent()},
+               {"nodes", model.nodes},
+               {"nodes_after", nodes_after(result, model)},
+               {"untouched_nodes", model.untouched.size()},
+               {"weight_bytes_before", result.weight_bytes_before},
+               {"weight_bytes_after", result.weight_bytes_after},
+               {"steps", result.search.steps},
+               {"expansions", result.search.expansions},
+               {"candidates", result.search.candidates},
+               {"cost_lookups", result.cost_lookups},
+               {"measurements", result.measurements},
+               {"estimates", result.estimates},
+               {"estimated_share_before", estimated_share(result.search.initial_cost)},
+               {"estimated_share_after", estimated_share(result.search.best_cost)},
+               {"duplicates", result.search.duplicates},
+               {"forgotten", result.search.forgotten},
+               {"seconds", result.search.seconds},
+               {"seconds_to_best", result.search.trace.back().seconds},
+               {"peak_memory_bytes", result.peak_memory_bytes},
+               {"optimal", result.search.optimal},
+               {"stopped_by", name_of(result.search.stopped_by)},
+               {"trace", trace_of(result.search)},
+               {"verified",
+                {{"inputs", result.verified.inputs},
+                 {"max_abs_error", result.verified.max_abs_error},
+                 {"max_rel_error", result.verified.max_rel_error},
+                 {"unverified_nodes", result.verified.unverified_nodes}}},
+               {"rewrites", rewrites}};
   if (const auto& saturation = result.search.saturation)
-    json["saturation"] = {{"rounds", saturation->rounds},
-                          {"iterations", saturation->iterations},
-                          {"nodes", saturation->nodes},
-                          {"classes", saturation->classes},
-                          {"saturated", saturation->saturated},
-                          {"extraction", saturation->extraction}};
+    json["saturation"] = {
+        {"rounds", saturation->rounds},       {"iterations", saturation->iterations},
+        {"nodes", saturation->nodes},         {"classes", saturation->classes},
+        {"saturated", saturation->saturated}, {"extraction", saturation->extraction}};
   return json;
 }
 

@@ -38,7 +38,7 @@ std::string text_of(const OptimizeAccount& account);
 /// "2 of 10 nodes are untouched".
 std::string untouched_sentence(const ImportedModel& model);
 /// The line of `--json`.
-Json to_json(const std::string& file, const ImportedModel& model, const Optimized& result, const OptimizeConfig& config,
-             const RuleSet& rules);
+Json to_json(const std::string& file, const ImportedModel& model, const Optimized& result,
+             const OptimizeConfig& config, const RuleSet& rules);
 
 }  // namespace reverie

@@ -85,8 +85,10 @@ std::string operators(const OptimizeReport& report) {
   for (const OperatorCount& count : operator_counts(report)) {
     all.before += count.before;
     all.after += count.after;
-    if (count.change() != 0) table.rows.push_back(row_of(count));
-    else same.push_back(fmt::format("{} {}", count.name, count.after));
+    if (count.change() != 0)
+      table.rows.push_back(row_of(count));
+    else
+      same.push_back(fmt::format("{} {}", count.name, count.after));
   }
   std::string html;
   if (table.marked = static_cast<int>(table.rows.size()); table.marked > 0) {
@@ -120,8 +122,10 @@ std::string operators_text(const std::vector<std::string>& operators) {
   std::vector<std::pair<std::string, int>> counts;
   for (const std::string& name : operators) {
     const auto known = std::ranges::find(counts, name, &std::pair<std::string, int>::first);
-    if (known != counts.end()) ++known->second;
-    else counts.emplace_back(name, 1);
+    if (known != counts.end())
+      ++known->second;
+    else
+      counts.emplace_back(name, 1);
   }
   std::vector<std::string> texts;
   for (const auto& [name, count] : counts)

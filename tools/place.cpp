@@ -10,9 +10,9 @@
 
 #include "core/base/files.h"
 #include "core/base/words.h"
+#include "env/placement/graph/placement_input.h"
 #include "env/placement/machine/on_devices.h"
 #include "env/placement/machine/reality_report.h"
-#include "env/placement/graph/placement_input.h"
 #include "env/placement/report/place_report.h"
 #include "tools/command.h"
 #include "tools/help.h"
@@ -65,7 +65,8 @@ void print(const PlaceResult& result, bool memory) {
                one.seconds, i == result.winner ? "  kept" : "");
   }
   if (memory)
-    fmt::print("with any placement a device needs at least {:.1f} MiB\n", mebibytes(result.bytes_bound));
+    fmt::print("with any placement a device needs at least {:.1f} MiB\n",
+               mebibytes(result.bytes_bound));
   else
     fmt::print("{}no placement takes less than {:.4f} ms\n",
                result.measured ? "makespans were measured; by the simulator " : "",
@@ -142,7 +143,8 @@ std::string methods_text() {
   };
   std::ranges::for_each(place_methods(), add);
   std::ranges::for_each(learned_methods(), add);
-  if (has_learning_program()) table += "  ...                agents that learn from the graph: see --help-all\n";
+  if (has_learning_program())
+    table += "  ...                agents that learn from the graph: see --help-all\n";
   return table +
          "  FILE.pt            a learner of `place_learn`; it learns on while there is budget\n";
 }
@@ -181,8 +183,8 @@ Topology topology_of(const Options& options, const std::shared_ptr<OwnDevices>& 
   if (!options.devices.empty()) return read_topology(options.devices);
   if (options.graph.ends_with(".json") || options.graph == "/dev/stdin")
     if (const std::optional<Topology> named = topology_in_graph(options.graph)) return *named;
-  throw InputError("{}: name the devices by --devices: a YAML file, or {}, or cores:N or streams:N", options.graph,
-                   fmt::join(known_topologies(), ", "));
+  throw InputError("{}: name the devices by --devices: a YAML file, or {}, or cores:N or streams:N",
+                   options.graph, fmt::join(known_topologies(), ", "));
 }
 
 void run(const Options& options) {
@@ -199,7 +201,8 @@ void run(const Options& options) {
   PlaceResult result = place(read.graph, topology, methods, place_options(options, on_own));
   result.folded = read.folded;
   if (result.fused && !options.quiet)
-    fmt::print("{}, {} after fusion\n", counted(read.graph.size(), "operator"), result.fused->graph.size());
+    fmt::print("{}, {} after fusion\n", counted(read.graph.size(), "operator"),
+               result.fused->graph.size());
   std::optional<RealityCheck> check;
   if (options.checked > 0)
     check = check_reality(*on_own->model, read.graph, topology, options.checked, options.seed);
@@ -216,18 +219,20 @@ void register_place(CLI::App& app) {
                              {"place model.onnx --devices 2xv100-nvlink -o placed",
                               "place graph.json --devices devices.yaml --method heft,local",
                               "place model.onnx --devices 8xh100 --training --peak-memory"}));
-  takes_standard_input(command
-      ->add_option("GRAPH", options->graph,
-                   fmt::format("What to place: {}; -: a graph as JSON from standard input", kPlacementInputs))
-      ->required());
-  command
-      ->add_option("--devices", options->devices,
-                   fmt::format("A YAML file, or {}, or {}; without it those in the graph's file",
-                               fmt::join(known_topologies(), ", "), kOwnDevices));
+  takes_standard_input(
+      command
+          ->add_option("GRAPH", options->graph,
+                       fmt::format("What to place: {}; -: a graph as JSON from standard input",
+                                   kPlacementInputs))
+          ->required());
+  command->add_option("--devices", options->devices,
+                      fmt::format("A YAML file, or {}, or {}; without it those in the graph's file",
+                                  fmt::join(known_topologies(), ", "), kOwnDevices));
   command->add_option("-o,--out", options->out,
                       "A folder for the placement, charts, a trace and a report");
-  command->add_option("--graph-out", options->graph_out,
-                      "Where to write the graph with its costs, as JSON (placement-graph/1)")
+  command
+      ->add_option("--graph-out", options->graph_out,
+                   "Where to write the graph with its costs, as JSON (placement-graph/1)")
       ->type_name("FILE");
   command
       ->add_option("--method", options->methods,
@@ -255,8 +260,9 @@ void register_place(CLI::App& app) {
                  "On cores:N or streams:N, judge placements by running them, not by the simulator")
       ->excludes(memory);
   command
-      ->add_option("--check", options->checked,
-                   "On cores:N or streams:N, run so many placements and compare with their simulation")
+      ->add_option(
+          "--check", options->checked,
+          "On cores:N or streams:N, run so many placements and compare with their simulation")
       ->check(CLI::Range(2, 10000));
   command->add_option("--seed", options->seed, "Of the searches");
   command->add_flag("--json", options->json, "One line of JSON at the end");

@@ -74,8 +74,9 @@ void run(const Options& options) {
 void register_place_learn(CLI::App& app) {
   const auto options = std::make_shared<Options>();
   CLI::App* command = app.add_subcommand(
-      "place_learn", with_examples(what_of("place_learn"),
-                     {"place_learn go generate:layers:200:1 --devices 2xv100-nvlink --evaluations 1000 -o go.pt"}));
+      "place_learn",
+      with_examples(what_of("place_learn"), {"place_learn go generate:layers:200:1 --devices "
+                                             "2xv100-nvlink --evaluations 1000 -o go.pt"}));
   command->add_option("LEARNER", options->learner, "Which agent")->required();
   command->add_option("GRAPH", options->graphs, fmt::format("Graphs: {}", kPlacementInputs))
       ->required();

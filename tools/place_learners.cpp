@@ -64,7 +64,7 @@ void play_policy(const TrainedPolicy& policy, const PlacementConfig& config, Eva
   const EvaluationCase& one = *cases->cases().front();
   const MethodResult played = policy_episodes(one, policy, /*greedy=*/true, 1).run({.seed = seed});
   evaluator.charge(evaluator.measure() ? played.work.measurements
-                                            : std::max<int64_t>(played.work.cost_lookups - 1, 0));
+                                       : std::max<int64_t>(played.work.cost_lookups - 1, 0));
   const auto& solution = dynamic_cast<const PlacementSolution&>(*played.solution);
   evaluator.evaluate(solution.placement, Dispatch::kInOrder);
 }
@@ -82,9 +82,7 @@ PlaceMethod policy_method(const std::string& file) {
 #else
 std::vector<PlaceMethod> learned_methods() { return {}; }
 
-PlaceMethod saved_learner_method(const std::string& file) {
-  leave_to_learning_program(file);
-}
+PlaceMethod saved_learner_method(const std::string& file) { leave_to_learning_program(file); }
 
 PlaceMethod policy_method(const std::string& file) { return saved_learner_method(file); }
 #endif

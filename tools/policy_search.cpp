@@ -12,7 +12,8 @@
 
 namespace reverie {
 
-std::string warning_of_costs(const std::string& file, const std::string& trained, const std::string& given) {
+std::string warning_of_costs(const std::string& file, const std::string& trained,
+                             const std::string& given) {
   if (given == trained) return {};
   return fmt::format("warning: {} was trained with costs by {}, not {}", file, trained, given);
 }
@@ -21,7 +22,8 @@ std::string warning_of_costs(const std::string& file, const std::string& trained
 std::string cost_source_of_policy(const std::string& file) {
   const EnvSpec spec = load_checkpoint(file, "policy").spec;
   if (spec.name != "rewrite")
-    throw InputError("{}: is a policy for the environment '{}', not for rewriting models", file, spec.name);
+    throw InputError("{}: is a policy for the environment '{}', not for rewriting models", file,
+                     spec.name);
   return spec.source;
 }
 

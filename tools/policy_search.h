@@ -31,12 +31,13 @@ struct LearnedMethodsConfig {
 std::string cost_source_of_policy(const std::string& file);
 
 /// Said where a policy plays with costs from another source; empty where from its own.
-std::string warning_of_costs(const std::string& file, const std::string& trained, const std::string& given);
+std::string warning_of_costs(const std::string& file, const std::string& trained,
+                             const std::string& given);
 
-/// A trained policy as a search method, in an environment of the settings that it was trained in: its
-/// greedy episode, then as many sampled ones as the budget says, or a search that it guides. InputError
-/// when `file` is empty or holds no policy. A program without LibTorch leaves this to the one that has it
-/// (tools/learning.h).
+/// A trained policy as a search method, in an environment of the settings that it was trained in:
+/// its greedy episode, then as many sampled ones as the budget says, or a search that it guides.
+/// InputError when `file` is empty or holds no policy. A program without LibTorch leaves this to
+/// the one that has it (tools/learning.h).
 SearchMethod method_of_policy(const std::string& file, const LearnedMethodsConfig& config,
                               std::shared_ptr<const RuleSet> rules,
                               std::shared_ptr<CostModel> cost);

@@ -1,3 +1,5 @@
+#include "core/cost/profile.h"
+
 #include <fmt/format.h>
 
 #include "core/base/error.h"
@@ -5,7 +7,6 @@
 #include "core/base/json.h"
 #include "core/base/words.h"
 #include "core/cost/machine.h"
-#include "core/cost/profile.h"
 #include "core/search/signatures.h"
 #include "env/registry/registry.h"
 #include "tools/command.h"
@@ -93,15 +94,18 @@ void measure(const Operators& operators, const Options& options) {
 }
 
 void run(Options options) {
-  if (!options.out.empty()) check_writable(options.out);
-  else if (!options.list) throw InputError("--out TABLE says where the measurements go");
+  if (!options.out.empty())
+    check_writable(options.out);
+  else if (!options.list)
+    throw InputError("--out TABLE says where the measurements go");
   options.reach.stop = stop_on_interrupt();
   Operators operators;
   {
     Progress progress("reach", std::ssize(options.models), "models", progress_style(options.quiet));
     operators = operators_of(options, progress);
   }
-  if (options.reach.stop.requested()) throw Interrupted("interrupted before all operators were known");
+  if (options.reach.stop.requested())
+    throw Interrupted("interrupted before all operators were known");
   if (options.list) {
     write_list(operators, options.out);
   } else {
@@ -114,19 +118,24 @@ void run(Options options) {
 void register_profile(CLI::App& app) {
   auto options = std::make_shared<Options>();
   CLI::App* command = app.add_subcommand(
-      "profile", with_examples("Measure every operator that rewriting can reach: MODEL... -> cost table",
-                               {"profile model.onnx --search-depth 1 -o cpu.h5"}));
+      "profile",
+      with_examples("Measure every operator that rewriting can reach: MODEL... -> cost table",
+                    {"profile model.onnx --search-depth 1 -o cpu.h5"}));
   command->add_option("MODEL", options->models, "ONNX models");
-  command->add_option("-o,--out", options->out, "The cost table, gone on with where it is there; or the list");
+  command->add_option("-o,--out", options->out,
+                      "The cost table, gone on with where it is there; or the list");
   command->add_option("--cost", options->cost, "Where to measure: " + known_machines())
       ->capture_default_str();
-  command->add_option("--search-depth", options->reach.depth,
-                      "Rewrites on top of one another; 0: the operators of the models alone")
+  command
+      ->add_option("--search-depth", options->reach.depth,
+                   "Rewrites on top of one another; 0: the operators of the models alone")
       ->capture_default_str()
       ->check(CLI::NonNegativeNumber);
-  command->add_flag("--list", options->list, "Write the operators, a line each, and measure nothing");
+  command->add_flag("--list", options->list,
+                    "Write the operators, a line each, and measure nothing");
   command->add_option("--from", options->from, "Such a list instead of models")->type_name("FILE");
-  command->add_option("--seconds", options->seconds, "Begin nothing more after so long; 0: no limit")
+  command
+      ->add_option("--seconds", options->seconds, "Begin nothing more after so long; 0: no limit")
       ->check(CLI::NonNegativeNumber);
   command->add_option("--rules", options->rules, "Rule files; by default the library that ships");
   add_extent_options(*command, options->extents);

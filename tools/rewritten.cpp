@@ -15,8 +15,9 @@ void require_agreement(const std::string& original, const Agreement& agreement) 
         "{}: {}; nothing was written (give inputs that the model takes by --range or --inputs)",
         original, agreement.reason);
   if (!agreement.agree)
-    throw InputError("{}: the rewritten graph disagrees with the original ({}); nothing was written",
-                     original, agreement.reason);
+    throw InputError(
+        "{}: the rewritten graph disagrees with the original ({}); nothing was written", original,
+        agreement.reason);
 }
 
 std::vector<std::string> write_rewritten(const std::string& original, const ImportedModel& model,

@@ -38,7 +38,8 @@ void RuleTester::announce(size_t number, const TasoRule& rule) {
     const auto [at, is_new] = work_.try_emplace(number);
     if (!is_new) return;
     Work& work = at->second;
-    work.task = std::packaged_task<TestedRule()>([this, number, rule] { return tested(number, rule); });
+    work.task =
+        std::packaged_task<TestedRule()>([this, number, rule] { return tested(number, rule); });
     work.result = work.task.get_future().share();
     waiting_.push_back(&work);
   }
@@ -72,8 +73,10 @@ TestedRule RuleTester::tested(size_t number, const TasoRule& rule) const {
 void RuleTester::serve() {
   std::unique_lock lock(mutex_);
   while (!stop_) {
-    if (waiting_.empty()) changed_.wait(lock);
-    else run_waiting(lock);
+    if (waiting_.empty())
+      changed_.wait(lock);
+    else
+      run_waiting(lock);
   }
 }
 

@@ -20,9 +20,9 @@ struct TestedRule {
   bool narrowed = false;  ///< it holds under a condition that its graphs do not state
 };
 
-/// Imports and proves generated rules, each once, on `threads` threads: that of the caller, and others
-/// that work ahead on what was announced. What a test comes to depends on the rule, its number and the
-/// seed alone.
+/// Imports and proves generated rules, each once, on `threads` threads: that of the caller, and
+/// others that work ahead on what was announced. What a test comes to depends on the rule, its
+/// number and the seed alone.
 class RuleTester {
  public:
   RuleTester(uint64_t seed, int threads);
@@ -31,8 +31,8 @@ class RuleTester {
 
   /// Says that the rule of that number will be tested. A number always stands for the same rule.
   void announce(size_t number, const TasoRule& rule);
-  /// Of an announced rule. Where another thread is at it, tests one of those that wait meanwhile. Throws
-  /// what testing it threw. The reference is valid as long as the tester.
+  /// Of an announced rule. Where another thread is at it, tests one of those that wait meanwhile.
+  /// Throws what testing it threw. The reference is valid as long as the tester.
   const TestedRule& test(size_t number);
 
  private:

@@ -30,7 +30,8 @@ RuleSet rules_of(const std::string& file) {
   return file.empty() ? RuleSet::builtin() : RuleSet::load(file);
 }
 
-// --- import -----------------------------------------------------------------------------------------
+// --- import
+// -----------------------------------------------------------------------------------------
 
 struct ImportTotals {
   int accepted = 0, narrowed = 0, refused = 0, repeated = 0;
@@ -48,18 +49,17 @@ ImportTotals totals_of(const std::vector<TasoOutcome>& outcomes) {
 
 void print_import(const std::vector<TasoOutcome>& outcomes, const std::string& out) {
   for (const TasoOutcome& outcome : outcomes) {
-    if (!outcome.accepted())
-      fmt::print("refused   {}: {}\n", outcome.name, outcome.refusal);
+    if (!outcome.accepted()) fmt::print("refused   {}: {}\n", outcome.name, outcome.refusal);
     if (!outcome.narrowing.empty())
       fmt::print("narrowed  {}: holds for {}\n", outcome.name, outcome.narrowing);
     if (!outcome.counterexample.empty()) fmt::print("          {}\n", outcome.counterexample);
     if (!outcome.remark.empty()) fmt::print("repeated  {}: {}\n", outcome.name, outcome.remark);
   }
   const ImportTotals totals = totals_of(outcomes);
-  fmt::print("{} rules: {} written to {}, each with both sides compared on drawn shapes ({} only "
-             "under a condition that the file lacks); {} refused; {} trivial or repetitions\n",
-             outcomes.size(), totals.accepted, out, totals.narrowed, totals.refused,
-             totals.repeated);
+  fmt::print(
+      "{} rules: {} written to {}, each with both sides compared on drawn shapes ({} only "
+      "under a condition that the file lacks); {} refused; {} trivial or repetitions\n",
+      outcomes.size(), totals.accepted, out, totals.narrowed, totals.refused, totals.repeated);
 }
 
 void print_import_json(const std::vector<TasoOutcome>& outcomes, const std::string& out) {
@@ -90,16 +90,18 @@ void import_rules(const Arguments& arguments) {
   options.seed = arguments.seed;
   const auto outcomes = import_taso_rules(read_taso_rules(arguments.file), options);
   if (totals_of(outcomes).accepted > 0)
-    write_file(arguments.out,
-               proved_file(rule_file_text(outcomes, arguments.file), arguments.out));
-  if (arguments.json) print_import_json(outcomes, arguments.out);
-  else print_import(outcomes, arguments.out);
+    write_file(arguments.out, proved_file(rule_file_text(outcomes, arguments.file), arguments.out));
+  if (arguments.json)
+    print_import_json(outcomes, arguments.out);
+  else
+    print_import(outcomes, arguments.out);
   if (totals_of(outcomes).accepted == 0)
     throw InputError("{}: every rule is refused; '{}' is not written", arguments.file,
                      arguments.out);
 }
 
-// --- export -----------------------------------------------------------------------------------------
+// --- export
+// -----------------------------------------------------------------------------------------
 
 void export_rules(const Arguments& arguments) {
   const TasoExport result = export_taso_rules(rules_of(arguments.file));
@@ -107,8 +109,7 @@ void export_rules(const Arguments& arguments) {
   if (arguments.json) {
     Json left_out = Json::Object();
     for (const auto& [name, reason] : result.left_out) left_out[name] = reason;
-    const Json line = {
-        {"out", arguments.out}, {"exported", result.names}, {"left_out", left_out}};
+    const Json line = {{"out", arguments.out}, {"exported", result.names}, {"left_out", left_out}};
     fmt::print("{}\n", line.dump());
   } else {
     for (const auto& [name, reason] : result.left_out)
@@ -117,10 +118,12 @@ void export_rules(const Arguments& arguments) {
                counted(result.rules.size(), "rule"), arguments.out, result.left_out.size());
   }
   if (result.rules.empty())
-    throw InputError("the format can express none of the rules; '{}' is not written", arguments.out);
+    throw InputError("the format can express none of the rules; '{}' is not written",
+                     arguments.out);
 }
 
-// --- list, show -------------------------------------------------------------------------------------
+// --- list, show
+// -------------------------------------------------------------------------------------
 
 void list_rules(const Arguments& arguments) {
   const RuleSet rules = rules_of(arguments.file);
@@ -132,11 +135,13 @@ void list_rules(const Arguments& arguments) {
                        {"source_operators", pattern.source.size()},
                        {"outputs", pattern.outputs.size()},
                        {"examples", pattern.examples.size()}};
-    if (arguments.json) list.push_back(line);
+    if (arguments.json)
+      list.push_back(line);
     else
-      fmt::print("{:<32} {}, {}, {}  {}\n", rules.name(i), counted(pattern.source.size(), "operator"),
-                 counted(pattern.outputs.size(), "output"), counted(pattern.examples.size(), "example"),
-                 rules[i].origin());
+      fmt::print("{:<32} {}, {}, {}  {}\n", rules.name(i),
+                 counted(pattern.source.size(), "operator"),
+                 counted(pattern.outputs.size(), "output"),
+                 counted(pattern.examples.size(), "example"), rules[i].origin());
   }
   if (arguments.json) fmt::print("{}\n", Json(list).dump());
 }
@@ -151,40 +156,44 @@ void show_rule(const Arguments& arguments) {
 }
 
 CLI::App* add_command(CLI::App& group, const char* name, const std::string& help,
-                      const std::shared_ptr<Arguments>& arguments,
-                      void (*run)(const Arguments&)) {
+                      const std::shared_ptr<Arguments>& arguments, void (*run)(const Arguments&)) {
   CLI::App* command = group.add_subcommand(name, help);
   command->callback([arguments, run] { run(*arguments); });
   return command;
 }
 
 void add_rule_file(CLI::App& command, Arguments& arguments) {
-  command.add_option("FILE", arguments.file, "Rule file, or 'generated'; without it the built-in rules");
+  command.add_option("FILE", arguments.file,
+                     "Rule file, or 'generated'; without it the built-in rules");
 }
 
 }  // namespace
 
 void register_rules(CLI::App& app) {
   CLI::App* group = app.add_subcommand(
-      "rules", with_examples("Import, generate, compare, list, show, apply, verify and export substitutions",
-                     {"rules list", "rules show conv_batchnorm", "help rules apply"}));
+      "rules",
+      with_examples("Import, generate, compare, list, show, apply, verify and export substitutions",
+                    {"rules list", "rules show conv_batchnorm", "help rules apply"}));
   group->require_subcommand(1);
   const auto arguments = std::make_shared<Arguments>();
 
-  CLI::App* import = add_command(
-      *group, "import", with_examples("Read TASO's protobuf rules, verify and write them",
-                               {"rules import graph_subst.pb -o taso.rules"}), arguments, import_rules);
+  CLI::App* import = add_command(*group, "import",
+                                 with_examples("Read TASO's protobuf rules, verify and write them",
+                                               {"rules import graph_subst.pb -o taso.rules"}),
+                                 arguments, import_rules);
   import->add_option("FILE", arguments->file, "File in TASO's format (graph_subst.pb)")->required();
   import->add_option("-o,--out", arguments->out, "Rule file to write")->required();
   import->add_option("--prefix", arguments->import.prefix, "Of the rules' names")
       ->capture_default_str();
   import->add_option("--shapes", arguments->import.shapes, "Assignments of shapes to compare on")
-      ->check(CLI::Range(1, 10000))->capture_default_str();
+      ->check(CLI::Range(1, 10000))
+      ->capture_default_str();
   import->add_option("--seed", arguments->seed, "Seed of shapes and inputs");
   import->add_flag("--strict", arguments->import.strict,
                    "Refuse what holds only under a condition that the file does not state");
 
-  CLI::App* exporting = add_command(*group, "export", with_examples("Write rules in TASO's protobuf format",
+  CLI::App* exporting = add_command(*group, "export",
+                                    with_examples("Write rules in TASO's protobuf format",
                                                   {"rules export taso.rules -o rules.pb"}),
                                     arguments, export_rules);
   add_rule_file(*exporting, *arguments);
@@ -195,10 +204,15 @@ void register_rules(CLI::App& app) {
   register_rules_compare(*group);
   register_rules_apply(*group);
 
-  CLI::App* list = add_command(*group, "list", with_examples("Names and sizes of rules", {"rules list", "rules list my.rules"}), arguments, list_rules);
+  CLI::App* list =
+      add_command(*group, "list",
+                  with_examples("Names and sizes of rules", {"rules list", "rules list my.rules"}),
+                  arguments, list_rules);
   add_rule_file(*list, *arguments);
 
-  CLI::App* show = add_command(*group, "show", with_examples("The text of a rule", {"rules show conv_batchnorm"}), arguments, show_rule);
+  CLI::App* show = add_command(*group, "show",
+                               with_examples("The text of a rule", {"rules show conv_batchnorm"}),
+                               arguments, show_rule);
   show->add_option("NAME", arguments->name, "The rule")->required();
   add_rule_file(*show, *arguments);
 

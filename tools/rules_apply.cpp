@@ -43,7 +43,11 @@ void print(const RuleSet& rules, const Applied& applied, const Arguments& argume
     counts[rules.name(i)] = count;
     if (!arguments.json) fmt::print("{:>6} x {}\n", count, rules.name(i));
   }
-  if (arguments.json) fmt::print("{}\n", Json{{"model", arguments.model}, {"taken", counts}, {"matches_left", applied.matches_left}}.dump());
+  if (arguments.json)
+    fmt::print(
+        "{}\n",
+        Json{{"model", arguments.model}, {"taken", counts}, {"matches_left", applied.matches_left}}
+            .dump());
 }
 
 /// Tells of a limit that ended it.
@@ -52,7 +56,8 @@ void tell_end(const Applied& applied, const ApplyLimits& limits) {
   const bool rounds = applied.end == Applied::End::kRounds;
   fmt::print(stderr, "ended after {}; {} left (--{} N goes on)\n",
              counted(rounds ? limits.rounds : limits.nodes, rounds ? "round" : "node"),
-             counted(applied.matches_left, "match is", "matches are"), rounds ? "rounds" : "max-nodes");
+             counted(applied.matches_left, "match is", "matches are"),
+             rounds ? "rounds" : "max-nodes");
 }
 
 void verify_and_write(const Arguments& arguments, const ImportedModel& model, const Graph& graph) {
@@ -79,25 +84,36 @@ void register_rules_apply(CLI::App& group) {
   const auto arguments = std::make_shared<Arguments>();
   arguments->verify.inputs = 1;
   CLI::App* command = group.add_subcommand(
-      "apply", with_examples("Apply rules to a model wherever they match, whatever that costs, until none does",
-                             {"rules apply model.onnx conv_relu -o new.onnx"}));
-  takes_standard_input(command->add_option("MODEL", arguments->model, "ONNX model; -: standard input")->required());
+      "apply",
+      with_examples(
+          "Apply rules to a model wherever they match, whatever that costs, until none does",
+          {"rules apply model.onnx conv_relu -o new.onnx"}));
+  takes_standard_input(
+      command->add_option("MODEL", arguments->model, "ONNX model; -: standard input")->required());
   command->add_option("NAME", arguments->names, "Rules, in this order; without names all");
-  command->add_option("--rules", arguments->files,
-                      "Rule file, 'builtin' or 'generated', instead of the built-in rules; may be repeated")
-      ->type_name("FILE")->expected(1)->take_all();
+  command
+      ->add_option(
+          "--rules", arguments->files,
+          "Rule file, 'builtin' or 'generated', instead of the built-in rules; may be repeated")
+      ->type_name("FILE")
+      ->expected(1)
+      ->take_all();
   add_extent_options(*command, arguments->extents);
   takes_standard_output(command->add_option(
-      "-o,--out", arguments->out, "Where to write the result, which must agree with the model; -: standard output"));
+      "-o,--out", arguments->out,
+      "Where to write the result, which must agree with the model; -: standard output"));
   command->add_flag("--fix-shapes", arguments->fix_shapes,
                     "Write it too where a symbolic dimension is replaced by its extent");
   add_input_options(*command, arguments->given);
   command->add_option("--sets", arguments->verify.inputs, "Sets of random inputs on which it must")
-      ->check(CLI::Range(1, 1000))->capture_default_str();
+      ->check(CLI::Range(1, 1000))
+      ->capture_default_str();
   command->add_option("--rounds", arguments->limits.rounds, "End after so many rounds")
-      ->check(CLI::Range(1, 1'000'000))->capture_default_str();
+      ->check(CLI::Range(1, 1'000'000))
+      ->capture_default_str();
   command->add_option("--max-nodes", arguments->limits.nodes, "End when the graph has more nodes")
-      ->check(CLI::Range(1, 10'000'000))->capture_default_str();
+      ->check(CLI::Range(1, 10'000'000))
+      ->capture_default_str();
   command->add_flag("--json", arguments->json, "One line of JSON");
   command->callback([arguments] { apply(*arguments); });
 }

@@ -37,17 +37,22 @@ Json json_of(const CompareOutcome& outcome) {
                      {"location", step.location},
                      {"operators", step.operators},
                      {"backward", step.backward}});
-  return {{"name", outcome.name},       {"status", name_of(outcome.status)},
-          {"rule", outcome.library_rule}, {"reversed", outcome.reversed},
-          {"chain", chain},             {"states", outcome.states},
-          {"condition", outcome.condition}, {"remark", outcome.remark},
+  return {{"name", outcome.name},
+          {"status", name_of(outcome.status)},
+          {"rule", outcome.library_rule},
+          {"reversed", outcome.reversed},
+          {"chain", chain},
+          {"states", outcome.states},
+          {"condition", outcome.condition},
+          {"remark", outcome.remark},
           {"refusal", outcome.refusal}};
 }
 
 void print_outcome(const CompareOutcome& outcome) {
   std::string line = fmt::format("{:<10} {}", name_of(outcome.status), outcome.name);
   if (outcome.status == CompareStatus::kContained)
-    line += fmt::format(": {}{}", outcome.library_rule, outcome.reversed ? ", the other way round" : "");
+    line += fmt::format(": {}{}", outcome.library_rule,
+                        outcome.reversed ? ", the other way round" : "");
   if (outcome.status == CompareStatus::kRefused) line += ": " + outcome.refusal;
   if (outcome.status == CompareStatus::kDerived && outcome.chain.empty())
     line += ": both sides are the same";
@@ -64,16 +69,18 @@ void compare(const Arguments& arguments) {
   std::optional<Progress> bar;
   bar.emplace("comparing", static_cast<int64_t>(rules.size()), "rules",
               progress_style(arguments.quiet));
-  const auto outcomes =
-      compare_rules(rules, library, arguments.options,
-                    [&](size_t done) { bar->update(static_cast<int64_t>(done)); });
+  const auto outcomes = compare_rules(rules, library, arguments.options, [&](size_t done) {
+    bar->update(static_cast<int64_t>(done));
+  });
   bar.reset();
   std::map<CompareStatus, int> count;
   Json::Array list;
   for (const CompareOutcome& outcome : outcomes) {
     ++count[outcome.status];
-    if (arguments.json) list.push_back(json_of(outcome));
-    else print_outcome(outcome);
+    if (arguments.json)
+      list.push_back(json_of(outcome));
+    else
+      print_outcome(outcome);
   }
   const Json totals = {{"total", outcomes.size()},
                        {"contained", count[CompareStatus::kContained]},
@@ -100,23 +107,34 @@ void compare(const Arguments& arguments) {
 void register_rules_compare(CLI::App& group) {
   const auto arguments = std::make_shared<Arguments>();
   CLI::App* command = group.add_subcommand(
-      "compare", with_examples("Which of TASO's protobuf rules a library holds, or leads to, by a stated chain",
-                               {"rules compare graph_subst.pb --rules generated"}));
+      "compare",
+      with_examples(
+          "Which of TASO's protobuf rules a library holds, or leads to, by a stated chain",
+          {"rules compare graph_subst.pb --rules generated"}));
   CompareRulesOptions& options = arguments->options;
-  command->add_option("FILE", arguments->file, "File in TASO's format (graph_subst.pb)")->required();
+  command->add_option("FILE", arguments->file, "File in TASO's format (graph_subst.pb)")
+      ->required();
   arguments->libraries = {"builtin"};
-  command->add_option("--rules", arguments->libraries, "Rule file, 'builtin' or 'generated'; may be repeated")
+  command
+      ->add_option("--rules", arguments->libraries,
+                   "Rule file, 'builtin' or 'generated'; may be repeated")
       ->capture_default_str();
   command->add_option("--steps", options.limits.steps, "Longest chain")
-      ->check(CLI::Range(1, 64))->capture_default_str();
+      ->check(CLI::Range(1, 64))
+      ->capture_default_str();
   command->add_option("--states", options.limits.states, "Most graphs visited for a rule")
-      ->check(CLI::Range(2, 100000000))->capture_default_str();
-  command->add_option("--nodes", options.limits.more_nodes,
-                      "Nodes that a graph on the way may have beyond both ends")
-      ->check(CLI::Range(0, 1000))->capture_default_str();
+      ->check(CLI::Range(2, 100000000))
+      ->capture_default_str();
+  command
+      ->add_option("--nodes", options.limits.more_nodes,
+                   "Nodes that a graph on the way may have beyond both ends")
+      ->check(CLI::Range(0, 1000))
+      ->capture_default_str();
   command->add_option("--seed", options.import.seed, "Seed of shapes and inputs");
-  command->add_option("--threads", options.workers, "Threads; the result is the same for any number")
-      ->check(CLI::Range(1, 1024))->capture_default_str();
+  command
+      ->add_option("--threads", options.workers, "Threads; the result is the same for any number")
+      ->check(CLI::Range(1, 1024))
+      ->capture_default_str();
   command->add_flag("--require", arguments->require, "Fail where a rule is missing");
   command->add_flag("--json", arguments->json, "One line of JSON");
   command->add_flag("--quiet", arguments->quiet, "No progress");

@@ -53,15 +53,17 @@ Written write_rules(const Arguments& arguments, const GenerateResult& result, Ru
   for (size_t i = 0; i < result.rules.size(); ++i) {
     const TestedRule& tested = tester.test(i);
     const bool is_refused = tested.text.empty();
-    if (is_refused) refused += fmt::format("# Refused: generated_{:03}: {}\n#   {}\n", i, tested.refusal,
-                                           canonical_form(result.rules[i]));
-    else accepted += "\n" + tested.text;
+    if (is_refused)
+      refused += fmt::format("# Refused: generated_{:03}: {}\n#   {}\n", i, tested.refusal,
+                             canonical_form(result.rules[i]));
+    else
+      accepted += "\n" + tested.text;
     ++(is_refused ? written.refused : written.accepted);
     bar.update(static_cast<int64_t>(i) + 1);
   }
   write_file(arguments.out, description(arguments.options, result.counts) +
-                                fmt::format("# {} rules follow, {} are refused.\n", written.accepted,
-                                            written.refused) +
+                                fmt::format("# {} rules follow, {} are refused.\n",
+                                            written.accepted, written.refused) +
                                 refused + accepted);
   return written;
 }
@@ -88,13 +90,14 @@ void print_result(const Arguments& arguments, const GenerateCounts& counts, size
     fmt::print("{}\n", line.dump());
     return;
   }
-  fmt::print("{} with {}; {}, of which {} renamed, {} follow, {} unequal "
-             "elsewhere, {} repeated; {} kept\n",
-             counted(counts.graphs, "graph"), counted(counts.values, "distinct value"),
-             counted(counts.pairs, "pair"), counts.renamed, counts.follows, counts.unequal, counts.repeated,
-             counted(counts.identities, "identity", "identities"));
-  fmt::print("{}: {} written to {}, {} refused (listed there)\n", counted(rules, "rule"), written.accepted,
-             arguments.out, written.refused);
+  fmt::print(
+      "{} with {}; {}, of which {} renamed, {} follow, {} unequal "
+      "elsewhere, {} repeated; {} kept\n",
+      counted(counts.graphs, "graph"), counted(counts.values, "distinct value"),
+      counted(counts.pairs, "pair"), counts.renamed, counts.follows, counts.unequal,
+      counts.repeated, counted(counts.identities, "identity", "identities"));
+  fmt::print("{}: {} written to {}, {} refused (listed there)\n", counted(rules, "rule"),
+             written.accepted, arguments.out, written.refused);
 }
 
 void generate(const Arguments& arguments) {
@@ -108,15 +111,16 @@ void generate(const Arguments& arguments) {
   };
   std::optional<Stages> stages(progress_style(arguments.quiet));
   const GenerateResult result =
-      generate_rules(options, stop, [&](const std::string& what, int64_t done,
-                                                  int64_t total) { stages->update(what, done, total); });
+      generate_rules(options, stop, [&](const std::string& what, int64_t done, int64_t total) {
+        stages->update(what, done, total);
+      });
   stages.reset();
   if (!result.complete)
-    throw Interrupted("stopped before the end; '{}' is not written{}", arguments.out,
-                     arguments.options.checkpoint.empty()
-                         ? ""
-                         : fmt::format(" (the same command goes on from '{}')",
-                                       arguments.options.checkpoint));
+    throw Interrupted(
+        "stopped before the end; '{}' is not written{}", arguments.out,
+        arguments.options.checkpoint.empty()
+            ? ""
+            : fmt::format(" (the same command goes on from '{}')", arguments.options.checkpoint));
   const Written written = write_rules(arguments, result, tester);
   if (!arguments.options.checkpoint.empty()) std::filesystem::remove(arguments.options.checkpoint);
   print_result(arguments, result.counts, result.rules.size(), written);
@@ -127,18 +131,22 @@ void generate(const Arguments& arguments) {
 void register_rules_generate(CLI::App& group) {
   const auto arguments = std::make_shared<Arguments>();
   CLI::App* command = group.add_subcommand(
-      "generate", with_examples("Find rules: enumerate small graphs and keep those that compute the same",
-                                {"rules generate --depth 2 --operators taso -o found.rules"}));
+      "generate",
+      with_examples("Find rules: enumerate small graphs and keep those that compute the same",
+                    {"rules generate --depth 2 --operators taso -o found.rules"}));
   GenerateOptions& options = arguments->options;
   command->add_option("-o,--out", arguments->out, "Rule file to write")->required();
   command->add_option("--depth", options.depth, "Most operators of a graph, 1 to 4")
       ->capture_default_str();
-  command->add_option("--operators", options.operators,
-                      "taso, all, or names separated by commas (matmul,concat,split)")
+  command
+      ->add_option("--operators", options.operators,
+                   "taso, all, or names separated by commas (matmul,concat,split)")
       ->capture_default_str();
   command->add_option("--seed", options.seed, "Seed of the random inputs")->capture_default_str();
-  command->add_option("--threads", options.threads, "Threads; the result is the same for any number")
-      ->check(CLI::Range(1, kMostThreads))->capture_default_str();
+  command
+      ->add_option("--threads", options.threads, "Threads; the result is the same for any number")
+      ->check(CLI::Range(1, kMostThreads))
+      ->capture_default_str();
   command->add_option("--checkpoint", options.checkpoint,
                       "File that keeps the state, to go on from after an interrupt");
   command->add_flag("--json", arguments->json, "One line of JSON");

@@ -107,15 +107,17 @@ void print(const Rule& rule, const Verification& v, const Arguments& arguments) 
 }
 
 void print(const Totals& totals) {
-  fmt::print("{} of {} rules agree with their examples; {} proved over the prime field, each with "
-             "an error of at most {:.2g}, {} by axioms\n",
-             totals.rules - totals.failed, totals.rules, totals.field, totals.error, totals.axioms);
+  fmt::print(
+      "{} of {} rules agree with their examples; {} proved over the prime field, each with "
+      "an error of at most {:.2g}, {} by axioms\n",
+      totals.rules - totals.failed, totals.rules, totals.field, totals.error, totals.axioms);
 }
 
 void verify(const Arguments& arguments) {
   const bool builtin = arguments.file.empty();
   if (arguments.write && builtin)
-    throw InputError("--write needs a rule file (the built-in ones are core/rules/library/*.rules)");
+    throw InputError(
+        "--write needs a rule file (the built-in ones are core/rules/library/*.rules)");
   const RuleSet rules = builtin ? RuleSet::builtin() : RuleSet::load(arguments.file);
   Json::Array list;
   Totals totals;
@@ -124,16 +126,23 @@ void verify(const Arguments& arguments) {
     const Verification result = verified(rules[i], arguments);
     totals.add(result);
     proofs[rules.name(i)] = result.report.proof;
-    if (arguments.json) list.push_back(json_of(rules[i], result));
-    else print(rules[i], result, arguments);
+    if (arguments.json)
+      list.push_back(json_of(rules[i], result));
+    else
+      print(rules[i], result, arguments);
   }
   if (arguments.json)
-    fmt::print("{}\n", Json{{"total", totals.rules}, {"failed", totals.failed},
-                            {"field", totals.field}, {"error", totals.error},
-                            {"axioms", totals.axioms}, {"rules", list}}
+    fmt::print("{}\n", Json{{"total", totals.rules},
+                            {"failed", totals.failed},
+                            {"field", totals.field},
+                            {"error", totals.error},
+                            {"axioms", totals.axioms},
+                            {"rules", list}}
                            .dump());
-  else print(totals);
-  if (totals.failed > 0) throw InputError("{} of {} failed", totals.failed, counted(totals.rules, "rule"));
+  else
+    print(totals);
+  if (totals.failed > 0)
+    throw InputError("{} of {} failed", totals.failed, counted(totals.rules, "rule"));
   if (arguments.write)
     write_file(arguments.file, with_proofs(read_file(arguments.file), arguments.file, proofs));
 }
@@ -142,20 +151,24 @@ void verify(const Arguments& arguments) {
 
 void register_rules_verify(CLI::App& group) {
   const auto arguments = std::make_shared<Arguments>();
-  CLI::App* command =
-      group.add_subcommand("verify", with_examples(
-                                          "Run both sides of rules, prove them and check stated proofs",
-                                          {"rules verify my.rules"}));
+  CLI::App* command = group.add_subcommand(
+      "verify", with_examples("Run both sides of rules, prove them and check stated proofs",
+                              {"rules verify my.rules"}));
   command->add_option("FILE", arguments->file, "Rule file; without it the built-in rules");
   command->add_option("--draws", arguments->draws, "Sets of random inputs for each example")
-      ->check(CLI::Range(1, 10000))->capture_default_str();
+      ->check(CLI::Range(1, 10000))
+      ->capture_default_str();
   command->add_option("--seed", arguments->seed, "Seed of these inputs");
-  command->add_option("--points", arguments->proof.field.points,
-                      "Points of the prime field for each assignment of shapes")
-      ->check(CLI::Range(1, 1000))->capture_default_str();
-  command->add_option("--variations", arguments->proof.field.variations,
-                      "Assignments of shapes besides each example")
-      ->check(CLI::Range(0, 1000))->capture_default_str();
+  command
+      ->add_option("--points", arguments->proof.field.points,
+                   "Points of the prime field for each assignment of shapes")
+      ->check(CLI::Range(1, 1000))
+      ->capture_default_str();
+  command
+      ->add_option("--variations", arguments->proof.field.variations,
+                   "Assignments of shapes besides each example")
+      ->check(CLI::Range(0, 1000))
+      ->capture_default_str();
   command->add_flag("!--no-axioms", arguments->proof.with_axioms, "Leave out proofs by axioms");
   command->add_flag("--write", arguments->write, "Write the proofs found into FILE");
   command->add_flag("--json", arguments->json, "One line of JSON");

@@ -42,7 +42,8 @@ bool is_file(int descriptor) {
 void make_input_a_file() {
   if (is_file(STDIN_FILENO)) return;
   std::FILE* copy = std::tmpfile();
-  if (copy == nullptr) throw InputError("standard input cannot be kept: no file can be made for it");
+  if (copy == nullptr)
+    throw InputError("standard input cannot be kept: no file can be made for it");
   std::array<char, 1 << 16> part;
   ssize_t size;
   while ((size = read(STDIN_FILENO, part.data(), part.size())) > 0)
@@ -57,25 +58,31 @@ void require_single_file(const Output& made) {
   if (!file_exists(made.file())) throw InputError("-: nothing was written");
   using Files = std::filesystem::directory_iterator;
   if (std::distance(Files(made.folder.path()), Files()) > 1)
-    throw InputError("-: the model has a file for its weights; standard output takes one file: name one by --out");
+    throw InputError(
+        "-: the model has a file for its weights; standard output takes one file: name one by "
+        "--out");
 }
 
 }  // namespace
 
 CLI::Option* takes_standard_input(CLI::Option* option) {
-  return option->transform([](const std::string& file) {
-    if (file != "-") return file;
-    make_input_a_file();
-    return std::string(kStandardInput);
-  }, "");
+  return option->transform(
+      [](const std::string& file) {
+        if (file != "-") return file;
+        make_input_a_file();
+        return std::string(kStandardInput);
+      },
+      "");
 }
 
 CLI::Option* takes_standard_output(CLI::Option* option) {
-  return option->transform([](const std::string& file) {
-    if (file != "-") return file;
-    output() = std::make_unique<Output>();
-    return output()->file();
-  }, "");
+  return option->transform(
+      [](const std::string& file) {
+        if (file != "-") return file;
+        output() = std::make_unique<Output>();
+        return output()->file();
+      },
+      "");
 }
 
 void begin_streams() {

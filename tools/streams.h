@@ -4,12 +4,12 @@
 
 namespace reverie {
 
-/// Lets an option that names files to read take "-": standard input, which is then a file and read again from its
-/// start by whoever opens /dev/stdin.
+/// Lets an option that names files to read take "-": standard input, which is then a file and read
+/// again from its start by whoever opens /dev/stdin.
 CLI::Option* takes_standard_input(CLI::Option* option);
 
-/// Lets an option that names a file to write take "-": standard output gets the file at the end, and from
-/// `begin_streams` on what is printed goes to standard error.
+/// Lets an option that names a file to write take "-": standard output gets the file at the end,
+/// and from `begin_streams` on what is printed goes to standard error.
 CLI::Option* takes_standard_output(CLI::Option* option);
 
 /// When all options are read.

@@ -70,10 +70,10 @@ void run(const Options& options) {
   const LatentEpisodes episodes(data, latents_of(data, *encoder, options));
   FitReporter reporter("train_mdnrnn", options.out, config.mdnrnn.fit.epochs, options.progress(),
                        data.judging_split());
-  const FitResult result =
-      train_mdnrnn(episodes, *encoder, config.mdnrnn, config.seed, options.out, options.resume,
-                   device, [&](const FitProgress& progress) { reporter.observe(progress); },
-                   goes_on ? &checkpoint : nullptr);
+  const FitResult result = train_mdnrnn(
+      episodes, *encoder, config.mdnrnn, config.seed, options.out, options.resume, device,
+      [&](const FitProgress& progress) { reporter.observe(progress); },
+      goes_on ? &checkpoint : nullptr);
   const auto rows = judge_world(episodes, config.open_loop, options.out, device);
   write_file(options.out + "/open_loop.json", open_loop_json(rows).dump(2) + "\n");
   const std::string before = goes_on ? options.from : options.encoder;
@@ -81,9 +81,10 @@ void run(const Options& options) {
                 fit_taken("train_mdnrnn", config.seed, result));
   const std::string file = options.out + "/world.pt";
   fmt::print(options.json ? stderr : stdout, "{}: {}\n{}", file, reporter.verdict(result),
-             rows.empty() ? "No episodes are held out for an open-loop report\n"
-                          : "Open loop, k steps ahead of real states (in brackets: copying the start)\n" +
-                                open_loop_table(rows));
+             rows.empty()
+                 ? "No episodes are held out for an open-loop report\n"
+                 : "Open loop, k steps ahead of real states (in brackets: copying the start)\n" +
+                       open_loop_table(rows));
   if (!options.json) return;
   auto line = reporter.summary(result);
   line["world"] = file;
@@ -95,14 +96,15 @@ void run(const Options& options) {
 
 void register_train_mdnrnn(CLI::App& app) {
   auto options = std::make_shared<Options>();
-  CLI::App* command =
-      app.add_subcommand(
-      "train_mdnrnn", with_examples(what_of("train_mdnrnn"),
-                     {"train_mdnrnn rollouts --encoder encoder/encoder.pt -o world"}));
+  CLI::App* command = app.add_subcommand(
+      "train_mdnrnn",
+      with_examples(what_of("train_mdnrnn"),
+                    {"train_mdnrnn rollouts --encoder encoder/encoder.pt -o world"}));
   command->add_option("ROLLOUTS", options->rollouts, "Directory that collect wrote")->required();
   command->add_option("--encoder", options->encoder, "encoder.pt of train_vae");
-  command->add_option("--from", options->from,
-                      "world.pt to go on from on other rollouts, with its V, sizes and scales")
+  command
+      ->add_option("--from", options->from,
+                   "world.pt to go on from on other rollouts, with its V, sizes and scales")
       ->type_name("FILE");
   command->add_option("--device", options->device, "Where to compute: cpu, cuda, cuda:1");
   add_threads_option(*command);

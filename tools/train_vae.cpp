@@ -38,7 +38,8 @@ void run(const Options& options) {
   const torch::Device device = device_named(config.device);
   const RolloutEpisodes data(Rollouts::open(options.rollouts));
   const RunDirectory directory(options.out, dump_config(config), options.resume);
-  FitReporter reporter("train_vae", options.out, config.vae.fit.epochs, options.progress(), data.judging_split());
+  FitReporter reporter("train_vae", options.out, config.vae.fit.epochs, options.progress(),
+                       data.judging_split());
   const FitResult result =
       train_vae(data, config.vae, config.seed, options.out, options.resume, device,
                 [&](const FitProgress& progress) { reporter.observe(progress); });
@@ -59,8 +60,8 @@ void run(const Options& options) {
 void register_train_vae(CLI::App& app) {
   auto options = std::make_shared<Options>();
   CLI::App* command = app.add_subcommand(
-      "train_vae", with_examples(what_of("train_vae"),
-                     {"train_vae rollouts -o encoder --set vae.epochs=10"}));
+      "train_vae",
+      with_examples(what_of("train_vae"), {"train_vae rollouts -o encoder --set vae.epochs=10"}));
   command->add_option("ROLLOUTS", options->rollouts, "Directory that collect wrote")->required();
   command->add_option("--device", options->device, "Where to compute: cpu, cuda, cuda:1");
   add_threads_option(*command);

@@ -26,8 +26,9 @@ torch::Device device_named(const std::string& name) {
 
 void add_threads_option(CLI::App& command) {
   command
-      .add_option_function<int>("--threads", [](int threads) { torch::set_num_threads(threads); },
-                                "Threads of LibTorch; with 1, equal runs give equal weights")
+      .add_option_function<int>(
+          "--threads", [](int threads) { torch::set_num_threads(threads); },
+          "Threads of LibTorch; with 1, equal runs give equal weights")
       ->check(CLI::Range(1, kMostThreads));
 }
 
@@ -59,7 +60,8 @@ void FitReporter::observe(const FitProgress& progress) {
 }
 
 std::string FitReporter::verdict(const FitResult& result) const {
-  return fmt::format("best {} {:.4f} at epoch {} of {}", loss_name_, result.best_loss, result.best_epoch, result.epochs);
+  return fmt::format("best {} {:.4f} at epoch {} of {}", loss_name_, result.best_loss,
+                     result.best_epoch, result.epochs);
 }
 
 Json FitReporter::summary(const FitResult& result) {

@@ -126,7 +126,9 @@ std::optional<PolicyComparison> measured_comparison(const EvaluationReport& repo
 
 Place place_by_objective(const EnvSpec& spec, const ReportRow& policy, const ReportRow& other) {
   if (policy.objective == other.objective) return Place::kEqual;
-  const auto printed = [](const ReportRow& row) { return std::llround(100 * row.improvement_percent); };
+  const auto printed = [](const ReportRow& row) {
+    return std::llround(100 * row.improvement_percent);
+  };
   const bool in_percent = std::isfinite(policy.objective) && std::isfinite(other.objective) &&
                           (policy.improvement_percent != 0 || other.improvement_percent != 0);
   if (in_percent && printed(policy) == printed(other)) return Place::kEqual;

@@ -48,8 +48,8 @@ class PolicyRun {
     result_.work += live.counters();
   }
 
-  /// Looks at the episodes that had not ended. The one that holds the best state, once it is of this
-  /// batch.
+  /// Looks at the episodes that had not ended. The one that holds the best state, once it is of
+  /// this batch.
   const Environment* look(const LiveLatentEnvironment& live, const torch::Tensor& ended,
                           const Environment* best) {
     const EnvSpec& spec = environment_->spec();
@@ -171,8 +171,8 @@ class StartEvaluation {
   /// The first method that ended at an equal solution.
   size_t first_equal(size_t index) const {
     size_t first = 0;
-    while (first < index && !(solutions_[first] != nullptr &&
-                              start_.equal(*solutions_[first], *solutions_[index])))
+    while (first < index &&
+           !(solutions_[first] != nullptr && start_.equal(*solutions_[first], *solutions_[index])))
       ++first;
     return first;
   }
@@ -226,8 +226,8 @@ class StartEvaluation {
 
 }  // namespace
 
-EvaluationMethod policy_episodes(const EvaluationCase& start, const TrainedPolicy& policy, bool greedy,
-                                 int64_t episodes) {
+EvaluationMethod policy_episodes(const EvaluationCase& start, const TrainedPolicy& policy,
+                                 bool greedy, int64_t episodes) {
   EvaluationMethod method;
   method.name = greedy ? "policy (greedy)" : kSampled;
   if (!greedy) method.budget = fmt::format("the best of {} episodes", episodes);
@@ -238,7 +238,8 @@ EvaluationMethod policy_episodes(const EvaluationCase& start, const TrainedPolic
   return method;
 }
 
-StartReport evaluate_start(const EvaluationCase& start, const std::vector<EvaluationMethod>& further,
+StartReport evaluate_start(const EvaluationCase& start,
+                           const std::vector<EvaluationMethod>& further,
                            const EvaluationInputs& inputs, const EvaluationConfig& config) {
   return StartEvaluation(start, inputs, config)
       .run(methods_on(start, further, inputs.policy, config.samples));

@@ -25,10 +25,11 @@ struct EvaluationConfig {
   void fields(V& v) {
     v.field("seeds", seeds, "Seeds of each method that draws", at_least(1));
     v.field("samples", samples, "Episodes that the sampled policy plays", at_least(1));
-    v.field("horizons", horizons,
-            "Episodes end after so many horizons of the environment; 2 where it is much larger than "
-            "those of training, so that one may end before the policy is done",
-            between(1, 100));
+    v.field(
+        "horizons", horizons,
+        "Episodes end after so many horizons of the environment; 2 where it is much larger than "
+        "those of training, so that one may end before the policy is done",
+        between(1, 100));
     v.field("measure", measure, "Measure starts and results end to end, where that can be done");
     v.field("rounds", rounds, "Interleaved rounds of these measurements", at_least(2));
   }
@@ -61,8 +62,8 @@ struct MethodBest {
 
 struct StartReport {
   std::string name;
-  double initial = 0;            ///< objective of the start state
-  std::vector<double> metrics;   ///< of the start state
+  double initial = 0;           ///< objective of the start state
+  std::vector<double> metrics;  ///< of the start state
   std::vector<MethodRun> runs;
   std::vector<MethodBest> best;  ///< per method, in the order of the methods; no-op first
   CaseDescription described;
@@ -91,7 +92,8 @@ struct EvaluationReport {
   std::string estimated_by;            ///< EvaluationCases::estimated_by
   std::vector<std::string> sentences;  ///< the environment's
   std::vector<StartReport> starts;
-  std::vector<LearningRow> learning;  ///< metrics of the run that trained the policy, if they lie there
+  std::vector<LearningRow>
+      learning;  ///< metrics of the run that trained the policy, if they lie there
   std::map<std::string, int64_t> policy_counters;
   EvaluationConfig config;
 };
@@ -109,13 +111,14 @@ struct EvaluationInputs {
 
 /// The policy as a method: the best state of so many episodes of the real environment, greedy or
 /// sampled ones. The environment is seen by the names that the policy knows (env/translated.h).
-EvaluationMethod policy_episodes(const EvaluationCase& start, const TrainedPolicy& policy, bool greedy,
-                                 int64_t episodes);
+EvaluationMethod policy_episodes(const EvaluationCase& start, const TrainedPolicy& policy,
+                                 bool greedy, int64_t episodes);
 
-/// Runs no-op, the policy (greedy; sampled), `further` methods and the environment's baselines on one
-/// start state. Lets the environment verify, write and measure the best of each. InputError when a
-/// result is wrong.
-StartReport evaluate_start(const EvaluationCase& start, const std::vector<EvaluationMethod>& further,
+/// Runs no-op, the policy (greedy; sampled), `further` methods and the environment's baselines on
+/// one start state. Lets the environment verify, write and measure the best of each. InputError
+/// when a result is wrong.
+StartReport evaluate_start(const EvaluationCase& start,
+                           const std::vector<EvaluationMethod>& further,
                            const EvaluationInputs& inputs, const EvaluationConfig& config);
 
 }  // namespace reverie

@@ -68,9 +68,12 @@ std::string table(const ReportTable& shown) {
 
 std::string place_cell(Place place, const char* equal) {
   switch (place) {
-    case Place::kAbove: return "<td class='yes'>yes</td>";
-    case Place::kBelow: return "<td class='no'>no</td>";
-    case Place::kEqual: break;
+    case Place::kAbove:
+      return "<td class='yes'>yes</td>";
+    case Place::kBelow:
+      return "<td class='no'>no</td>";
+    case Place::kEqual:
+      break;
   }
   return cell(equal);
 }
@@ -87,7 +90,8 @@ struct Judging {
 std::string comparison_row(const std::string& name, const PolicyComparison& found,
                            const Judging& judging) {
   const auto beside = [&](const ReportRow& other) {
-    return cell(judging.gain(other)) + place_cell(judging.place(found.policy, other), judging.equal);
+    return cell(judging.gain(other)) +
+           place_cell(judging.place(found.policy, other), judging.equal);
   };
   return fmt::format("<tr class='{}'>", judging.css) + cell(name) + cell(escape_html(judging.by)) +
          cell(escape_html(found.policy.method)) + cell(judging.gain(found.policy)) +
@@ -120,9 +124,9 @@ std::string comparison_table(const EvaluationReport& report) {
                           percent, [&](const ReportRow& policy, const ReportRow& other) {
                             return place_by_objective(spec, policy, other);
                           }};
-  std::string html = head_row({"start", "by", "policy, better of two", "gain %", "greedy, gain %",
-                               "above greedy?", "best baseline", "gain %",
-                               "above the best baseline?"});
+  std::string html =
+      head_row({"start", "by", "policy, better of two", "gain %", "greedy, gain %", "above greedy?",
+                "best baseline", "gain %", "above the best baseline?"});
   for (const StartReport& start : report.starts) {
     const auto measured = measured_comparison(report, start);
     by_objective.css = measured ? "beside" : "";
@@ -279,17 +283,17 @@ std::string learning_section(const EvaluationReport& report) {
                  curve(report, "real/sampled_best_improvement", "sampled, best")});
   html += chart("Dreamt actions that are invalid for real", "share of dreamt actions",
                 {curve(report, "real/invalid_action_rate", "invalid actions")}, true);
-  html += chart("Entropy of the policy", "nats",
-                {curve(report, "train/entropy", "entropy")}, true);
+  html += chart("Entropy of the policy", "nats", {curve(report, "train/entropy", "entropy")}, true);
   return html + "</div>\n";
 }
 
 }  // namespace
 
 std::string report_html(const EvaluationReport& report) {
-  std::string html = "<!doctype html>\n<html lang='en'><head><meta charset='utf-8'>"
-                     "<meta name='viewport' content='width=device-width,initial-scale=1'>"
-                     "<title>Reverie: evaluation</title><style>";
+  std::string html =
+      "<!doctype html>\n<html lang='en'><head><meta charset='utf-8'>"
+      "<meta name='viewport' content='width=device-width,initial-scale=1'>"
+      "<title>Reverie: evaluation</title><style>";
   html += std::string(kStyle) + kChartStyle;
   html += fmt::format(
       "</style></head><body>\n<h1>Evaluation: {}</h1>\n<p class='note'>Policy "

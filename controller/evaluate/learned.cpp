@@ -132,8 +132,8 @@ std::string learning_cost(const EvaluationReport& report) {
     text = fmt::format(
         "{} {} in {}, and {} to validate{}.",
         missing.empty() ? "Learning took" : "As far as recorded, learning took",
-        counted(all.learning.steps, "real step"),
-        counted(all.learning.resets, "episode"), counted(all.validation.steps, "real step"),
+        counted(all.learning.steps, "real step"), counted(all.learning.resets, "episode"),
+        counted(all.validation.steps, "real step"),
         all.seconds ? fmt::format("; {} (min:s) in all", duration_text(*all.seconds)) : "");
   if (!missing.empty())
     text += fmt::format("{}What {} took is not recorded.", text.empty() ? "" : " ",

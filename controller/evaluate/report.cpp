@@ -32,12 +32,9 @@ Json run_json(const MethodRun& run) {
 }
 
 Json measured_json(const MeasuredResult& measured) {
-  return {{"median", measured.median},
-          {"low", measured.low},
-          {"high", measured.high},
-          {"gain_percent", measured.gain_percent},
-          {"gain_low", measured.gain_low},
-          {"gain_high", measured.gain_high},
+  return {{"median", measured.median},     {"low", measured.low},
+          {"high", measured.high},         {"gain_percent", measured.gain_percent},
+          {"gain_low", measured.gain_low}, {"gain_high", measured.gain_high},
           {"rounds", measured.rounds}};
 }
 
@@ -184,8 +181,7 @@ std::string report_markdown(const EvaluationReport& report) {
     text += markdown_table(report_table(report, start));
   }
   text += section("What learning cost", learning_cost(report), learning_cost_table(report));
-  return text +
-         section("How good the world model is", world_quality(report), world_table(report));
+  return text + section("How good the world model is", world_quality(report), world_table(report));
 }
 
 void write_report(const EvaluationReport& report, const std::string& directory) {

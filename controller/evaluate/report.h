@@ -14,8 +14,8 @@ std::string report_json(const EvaluationReport& report);
 std::string report_summary_json(const EvaluationReport& report);
 /// The tables, for a terminal or a repository.
 std::string report_markdown(const EvaluationReport& report);
-/// One self-contained page: tables, learning curves dream against real, the best over time, measured
-/// results with intervals, and the environment's own plots.
+/// One self-contained page: tables, learning curves dream against real, the best over time,
+/// measured results with intervals, and the environment's own plots.
 std::string report_html(const EvaluationReport& report);
 
 /// Writes report.json, report.md and report.html into `directory`.
@@ -35,8 +35,8 @@ struct ReportRow {
 };
 std::vector<ReportRow> report_rows(const EvaluationReport& report, const StartReport& start);
 
-/// What a person reads of a start state, a row for each method. Columns that would be empty are left
-/// out.
+/// What a person reads of a start state, a row for each method. Columns that would be empty are
+/// left out.
 struct ReportTable {
   std::vector<std::string> heads;
   std::vector<std::vector<std::string>> rows;

@@ -40,7 +40,7 @@ class TableBuilder {
     for (size_t i = 0; i < rows_.size(); ++i) table_.rows[i].push_back(cell(rows_[i]));
   }
   /// The mean of a count, left out where every row has 0.
-  void add_count(const std::string& head, double ReportRow::* count) {
+  void add_count(const std::string& head, double ReportRow::*count) {
     if (std::ranges::all_of(rows_, [&](const ReportRow& row) { return row.*count == 0; })) return;
     add(head, [&](const ReportRow& row) { return fmt::format("{:.0f}", row.*count); });
   }
@@ -115,7 +115,8 @@ ReportTable report_table(const EvaluationReport& report, const StartReport& star
             [&](const ReportRow& row) { return percent(row.improvement_percent); });
   table.add(estimated + "gain %, mean",
             [&](const ReportRow& row) { return percent(row.mean_improvement); });
-  table.add("seconds", [](const ReportRow& row) { return fmt::format("{:.3g}", row.mean_seconds); });
+  table.add("seconds",
+            [](const ReportRow& row) { return fmt::format("{:.3g}", row.mean_seconds); });
   table.add("steps", [](const ReportRow& row) { return fmt::format("{:.0f}", row.mean_steps); });
   table.add_count("cost look-ups", &ReportRow::mean_lookups);
   table.add_count("measurements", &ReportRow::mean_measurements);
@@ -128,8 +129,10 @@ std::string budgets(const EvaluationReport& report) {
   if (!report.starts.empty())
     for (const MethodBest& best : report.starts.front().best)
       if (!best.budget.empty()) given.push_back(best.method + ": " + best.budget);
-  std::string text = fmt::format("Each method stands by its best result. Methods that draw run with {} "
-                                 "seeds: best, and mean of the runs.", report.config.seeds);
+  std::string text = fmt::format(
+      "Each method stands by its best result. Methods that draw run with {} "
+      "seeds: best, and mean of the runs.",
+      report.config.seeds);
   if (!given.empty()) text += fmt::format(" Budgets: {}.", fmt::join(given, "; "));
   return text;
 }

@@ -8,14 +8,14 @@ namespace reverie {
 
 /// T steps of B episodes; inputs of the steps that were taken, one after the other.
 struct AgentPpoTrainer::Played {
-  Rollout rollout;            ///< no latents, no log-probabilities
+  Rollout rollout;                           ///< no latents, no log-probabilities
   std::vector<ModelFreeObservation> inputs;  ///< of the alive steps, in order of (t, b)
 };
 
 namespace {
 
-std::vector<ModelFreeObservation> look_at_all(const std::vector<std::unique_ptr<Environment>>& environments,
-                               const ModelFreeNetwork& net) {
+std::vector<ModelFreeObservation> look_at_all(
+    const std::vector<std::unique_ptr<Environment>>& environments, const ModelFreeNetwork& net) {
   std::vector<ModelFreeObservation> inputs;
   for (const auto& environment : environments)
     inputs.push_back(look(*environment, environment->observe(), net));
@@ -28,7 +28,8 @@ std::vector<const ModelFreeObservation*> pointers(const std::vector<ModelFreeObs
   return all;
 }
 
-std::vector<const ModelFreeObservation*> rows_of(const std::vector<ModelFreeObservation>& all, const torch::Tensor& index) {
+std::vector<const ModelFreeObservation*> rows_of(const std::vector<ModelFreeObservation>& all,
+                                                 const torch::Tensor& index) {
   std::vector<const ModelFreeObservation*> rows;
   for (int64_t i = 0; i < index.size(0); ++i)
     rows.push_back(&all[static_cast<size_t>(index[i].item<int64_t>())]);
@@ -80,7 +81,8 @@ AgentPpoTrainer::Played AgentPpoTrainer::play_batch(Rng& rng) {
   const auto graphs = static_cast<uint64_t>(spec_.start_states());
   for (auto& environment : environments_) {
     const uint64_t drawn = rng.bits() >> 1;
-    environment->reset(drawn - drawn % graphs + static_cast<uint64_t>(starts_[rng.below(starts_.size())]));
+    environment->reset(drawn - drawn % graphs +
+                       static_cast<uint64_t>(starts_[rng.below(starts_.size())]));
   }
   Played played;
   StepColumns columns;
@@ -138,9 +140,8 @@ void AgentPpoTrainer::judge_steps(const Played& played, const torch::Tensor& ali
   batch.log_probability = torch::cat(log_probabilities);
   auto value = torch::zeros_like(rollout.reward);
   value.view({-1}).index_copy_(0, alive, torch::cat(values));
-  const auto advantage =
-      generalized_advantage(rollout, value, torch::zeros({rollout.batch()}), config_.ppo.gamma,
-                            config_.ppo.lambda);
+  const auto advantage = generalized_advantage(rollout, value, torch::zeros({rollout.batch()}),
+                                               config_.ppo.gamma, config_.ppo.lambda);
   batch.advantage = advantage.flatten().index_select(0, alive);
   batch.target = ((advantage + value) / scale).flatten().index_select(0, alive);
 }
@@ -194,8 +195,9 @@ class PpoAgent : public CollectAgent {
 
 constexpr const char* kAgent = "agent";
 
-std::shared_ptr<ModelFreeNetwork> train_agent(const Environment& environment, const AgentPpoConfig& config,
-                                      const PpoAgentRun& run, EnvCounters& counters) {
+std::shared_ptr<ModelFreeNetwork> train_agent(const Environment& environment,
+                                              const AgentPpoConfig& config, const PpoAgentRun& run,
+                                              EnvCounters& counters) {
   AgentPpoTrainer trainer(environment, run.starts, config, run.seed);
   Progress progress("train ppo", config.updates, "updates", run.progress);
   for (int64_t update = 0; update < config.updates; ++update) {

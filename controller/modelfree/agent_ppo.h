@@ -18,7 +18,8 @@ struct AgentPpoConfig {
 
   AgentPpoConfig() { ppo.minibatch = 64; }
 
-  template <class V> void fields(V& v) {
+  template <class V>
+  void fields(V& v) {
     net.fields(v);
     v.section("ppo", ppo, "Proximal policy optimization");
     v.field("updates", updates, "Updates", at_least(1));
@@ -26,8 +27,8 @@ struct AgentPpoConfig {
   }
 };
 
-/// Trains an ModelFreeNetwork on forks of an environment. Input statistics come from the first batch
-/// of episodes.
+/// Trains an ModelFreeNetwork on forks of an environment. Input statistics come from the first
+/// batch of episodes.
 class AgentPpoTrainer {
  public:
   /// Plays on these start states alone.
@@ -60,8 +61,8 @@ class AgentPpoTrainer {
 struct PpoAgentRun {
   std::vector<int> starts;  ///< start states to train on
   uint64_t seed = 0;
-  std::string file;         ///< keeps the trained agent
-  bool resume = false;      ///< takes it from there when it is there
+  std::string file;     ///< keeps the trained agent
+  bool resume = false;  ///< takes it from there when it is there
   ProgressStyle progress = ProgressStyle::kQuiet;
 };
 

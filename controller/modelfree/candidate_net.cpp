@@ -19,7 +19,8 @@ int64_t state_width(const EnvSpec& spec) {
          spec.primary_actions() * (std::ssize(spec.action_features) + 1);
 }
 
-/// Of each primary action its features, the greatest over the entities where it has choices, else 0.
+/// Of each primary action its features, the greatest over the entities where it has choices, else
+/// 0.
 void append_greatest_features(const Observation& seen, size_t width, std::vector<float>& columns) {
   const auto entities = static_cast<size_t>(seen.mask.entities);
   for (size_t primary = 0; primary < seen.mask.counts.size() / entities; ++primary) {
@@ -42,10 +43,11 @@ void append_greatest_features(const Observation& seen, size_t width, std::vector
 
 /// All candidates of B states, one below the other, by primary action, entity and index.
 struct CandidateNet::Candidates {
-  LatentActions actions;                       ///< [N]
-  torch::Tensor state, number, count;          ///< [N] int64; number among all choices of the primary action
-  torch::Tensor gain, best;                    ///< [N]; best: of the state
-  torch::Tensor first;                         ///< [B, A], row of the first choice
+  LatentActions actions;  ///< [N]
+  torch::Tensor state, number,
+      count;                 ///< [N] int64; number among all choices of the primary action
+  torch::Tensor gain, best;  ///< [N]; best: of the state
+  torch::Tensor first;       ///< [B, A], row of the first choice
   int64_t states = 0;
 };
 
@@ -55,8 +57,8 @@ CandidateNet::CandidateNet(const EnvSpec& spec, const ModelFreeConfig& config) :
   columns_ = register_module("columns", Normalizer(state_width(spec)));
   gains_ = register_module("gains", Normalizer(1));
   state_ = register_module("state", torch::nn::Linear(state_width(spec) + 1, width));
-  candidate_ = register_module("candidate",
-                               torch::nn::Linear(kGainFeatures + kChoiceFeatures, width));
+  candidate_ =
+      register_module("candidate", torch::nn::Linear(kGainFeatures + kChoiceFeatures, width));
   actions_ = register_module("actions", torch::nn::Embedding(actions, width));
   hidden_ = register_module("hidden", torch::nn::Linear(width, width));
   score_ = register_module("score", torch::nn::Linear(width, 1));
@@ -122,8 +124,7 @@ void CandidateNet::set_statistics(ModelFreeBatch inputs) {
   gains.store(*gains_);
 }
 
-torch::Tensor CandidateNet::state_features(ModelFreeBatch inputs,
-                                           const torch::Tensor& to_go) {
+torch::Tensor CandidateNet::state_features(ModelFreeBatch inputs, const torch::Tensor& to_go) {
   return torch::cat({columns_(state_columns(inputs)), to_go.unsqueeze(-1)}, -1);
 }
 
@@ -131,7 +132,8 @@ torch::Tensor CandidateNet::log_probabilities(const Candidates& all, const torch
   const auto gain = gains_(all.gain.unsqueeze(1));
   const auto below = gains_(all.best.unsqueeze(1)) - gain;
   const auto own = torch::cat({gain, below, (all.gain > 0).to(torch::kFloat).unsqueeze(1),
-                               choice_features(all.number, all.count, spec_.max_choices)}, -1);
+                               choice_features(all.number, all.count, spec_.max_choices)},
+                              -1);
   const auto first = torch::tanh(state_(state).index_select(0, all.state) + candidate_(own) +
                                  actions_(all.actions.primary));
   const auto score = score_(torch::tanh(hidden_(first))) + preference_(all.actions.primary);
@@ -148,15 +150,15 @@ Evaluation CandidateNet::evaluate(ModelFreeBatch inputs, const torch::Tensor& to
   const std::vector<Action> taken = actions_of(actions);
   for (size_t i = 0; i < taken.size(); ++i)
     numbers.push_back(inputs[i]->observation.mask.number(taken[i]));
-  const auto row =
-      all.first.gather(1, actions.primary.unsqueeze(1)).squeeze(1) + torch::tensor(numbers, torch::kInt64);
+  const auto row = all.first.gather(1, actions.primary.unsqueeze(1)).squeeze(1) +
+                   torch::tensor(numbers, torch::kInt64);
   return {log_probability.index_select(0, row),
           entropy_within(log_probability, {}, all.state, all.states),
           critic_->forward(state).squeeze(-1)};
 }
 
-Choice CandidateNet::choose(ModelFreeBatch inputs, const torch::Tensor& to_go,
-                            bool greedy, Rng& rng) {
+Choice CandidateNet::choose(ModelFreeBatch inputs, const torch::Tensor& to_go, bool greedy,
+                            Rng& rng) {
   const Candidates all = candidates(inputs);
   const auto log_probability = log_probabilities(all, state_features(inputs, to_go));
   const auto begin = all.first.select(1, 0);

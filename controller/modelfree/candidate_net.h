@@ -7,8 +7,8 @@ namespace reverie {
 
 /// No graph network: every valid action is a candidate, and an MLP scores it by its primary action,
 /// what it gains at once, where it stands among the choices of its primary action, and the state's
-/// targets, action features and counts. The distribution is a softmax over all candidates of a state
-/// of 10 tanh(score / 10). The critic is an MLP over what the actor sees of the state.
+/// targets, action features and counts. The distribution is a softmax over all candidates of a
+/// state of 10 tanh(score / 10). The critic is an MLP over what the actor sees of the state.
 class CandidateNet : public ModelFreeNetwork {
  public:
   CandidateNet(const EnvSpec& spec, const ModelFreeConfig& config);
@@ -17,8 +17,7 @@ class CandidateNet : public ModelFreeNetwork {
   void set_statistics(ModelFreeBatch inputs) override;
   Evaluation evaluate(ModelFreeBatch inputs, const torch::Tensor& to_go,
                       const LatentActions& actions) override;
-  Choice choose(ModelFreeBatch inputs, const torch::Tensor& to_go, bool greedy,
-                Rng& rng) override;
+  Choice choose(ModelFreeBatch inputs, const torch::Tensor& to_go, bool greedy, Rng& rng) override;
 
  private:
   struct Candidates;

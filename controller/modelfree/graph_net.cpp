@@ -11,7 +11,8 @@ GraphNet::GraphNet(const EnvSpec& spec, const ModelFreeConfig& config)
   const int64_t inputs = config.encoder.latent + 1;
   actor_ = register_module("actor", two_layers(inputs, config.width, 0));
   critic_ = register_module("critic", two_layers(inputs, config.width, 1));
-  head_ = register_module("head", ActionHead(config.width, spec, config.head, config.encoder.latent));
+  head_ =
+      register_module("head", ActionHead(config.width, spec, config.head, config.encoder.latent));
 }
 
 ObservationBatch GraphNet::batch_of(ModelFreeBatch inputs) const {
@@ -41,8 +42,7 @@ Evaluation GraphNet::evaluate(ModelFreeBatch inputs, const torch::Tensor& to_go,
   return result;
 }
 
-Choice GraphNet::choose(ModelFreeBatch inputs, const torch::Tensor& to_go, bool greedy,
-                        Rng& rng) {
+Choice GraphNet::choose(ModelFreeBatch inputs, const torch::Tensor& to_go, bool greedy, Rng& rng) {
   return head_->choose(see(inputs, to_go).inputs, greedy, rng);
 }
 

@@ -13,8 +13,7 @@ class GraphNet : public ModelFreeNetwork {
   void set_statistics(ModelFreeBatch inputs) override;
   Evaluation evaluate(ModelFreeBatch inputs, const torch::Tensor& to_go,
                       const LatentActions& actions) override;
-  Choice choose(ModelFreeBatch inputs, const torch::Tensor& to_go, bool greedy,
-                Rng& rng) override;
+  Choice choose(ModelFreeBatch inputs, const torch::Tensor& to_go, bool greedy, Rng& rng) override;
 
  private:
   ObservationBatch batch_of(ModelFreeBatch inputs) const;

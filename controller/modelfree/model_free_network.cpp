@@ -20,12 +20,15 @@ std::vector<float> gains_of_all(const Environment& environment, const ActionMask
 
 }  // namespace
 
-std::shared_ptr<ModelFreeNetwork> make_model_free_network(const EnvSpec& spec, const ModelFreeConfig& config) {
-  if (config.network == ModelFreeKind::kCandidates) return std::make_shared<CandidateNet>(spec, config);
+std::shared_ptr<ModelFreeNetwork> make_model_free_network(const EnvSpec& spec,
+                                                          const ModelFreeConfig& config) {
+  if (config.network == ModelFreeKind::kCandidates)
+    return std::make_shared<CandidateNet>(spec, config);
   return std::make_shared<GraphNet>(spec, config);
 }
 
-ModelFreeObservation look(const Environment& environment, Observation observation, const ModelFreeNetwork& net) {
+ModelFreeObservation look(const Environment& environment, Observation observation,
+                          const ModelFreeNetwork& net) {
   ModelFreeObservation input{std::move(observation), {}};
   if (net.looks_ahead()) input.gains = gains_of_all(environment, input.observation.mask);
   return input;

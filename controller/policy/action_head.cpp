@@ -27,7 +27,8 @@ torch::nn::Sequential key_network(int64_t inputs, int64_t width) {
 }
 
 /// The layer's output for inputs that lie in parts, without joining them.
-torch::Tensor forward_parts(const torch::nn::LinearImpl& layer, const std::vector<torch::Tensor>& parts) {
+torch::Tensor forward_parts(const torch::nn::LinearImpl& layer,
+                            const std::vector<torch::Tensor>& parts) {
   auto sum = layer.bias;
   int64_t at = 0;
   for (const torch::Tensor& part : parts) {
@@ -111,10 +112,11 @@ ActionHeadImpl::ActionHeadImpl(int64_t features, const EnvSpec& spec,
   const int64_t primary_actions = spec.primary_actions();
   const int64_t width = config.choice_width;
   primary_ = register_module("primary", torch::nn::Linear(features, primary_actions));
-  actions_ = register_module("actions",
-                           torch::nn::Embedding(primary_actions, config.action_embedding));
+  actions_ =
+      register_module("actions", torch::nn::Embedding(primary_actions, config.action_embedding));
   query_features_ = register_module("query_features", torch::nn::Linear(features, width));
-  query_action_ = register_module("query_action", torch::nn::Linear(config.action_embedding, width));
+  query_action_ =
+      register_module("query_action", torch::nn::Linear(config.action_embedding, width));
   query_out_ = register_module("query_out", torch::nn::Linear(width, width));
   keys_ = register_module("keys", key_network(kChoiceFeatures, width));
   query_entity_ = register_module("query_entity", torch::nn::Linear(entity_width, width));
@@ -131,8 +133,7 @@ torch::Tensor ActionHeadImpl::primary_log_probability(const ActionInputs& inputs
   return torch::log_softmax(logits.masked_fill(inputs.mask.totals <= 0, kNever), -1);
 }
 
-torch::Tensor ActionHeadImpl::choice_keys(const torch::Tensor& index,
-                                            const torch::Tensor& count) {
+torch::Tensor ActionHeadImpl::choice_keys(const torch::Tensor& index, const torch::Tensor& count) {
   const int64_t largest = count.numel() > 0 ? count.max().item<int64_t>() : 0;
   if (largest > kTableLimit) return keys_->forward(choice_features(index, count, max_choices_));
   // Many rows share few (index, count): score a triangular table once and look up.
@@ -142,11 +143,12 @@ torch::Tensor ActionHeadImpl::choice_keys(const torch::Tensor& index,
   const auto sizes = range_like(largest, index) + 1;
   const auto n = torch::repeat_interleave(sizes, sizes);
   const auto i = range_like(entries, index) - first_row(n);
-  return keys_->forward(choice_features(i, n, max_choices_)).index_select(0, first_row(count) + index);
+  return keys_->forward(choice_features(i, n, max_choices_))
+      .index_select(0, first_row(count) + index);
 }
 
 torch::Tensor ActionHeadImpl::action_queries(const ActionInputs& inputs, const torch::Tensor& batch,
-                                           const torch::Tensor& primary) {
+                                             const torch::Tensor& primary) {
   return query_features_->forward(inputs.features).index_select(0, batch) +
          query_action_->forward(actions_->forward(primary));
 }
@@ -169,14 +171,16 @@ void ActionHeadImpl::score_groups(const ActionInputs& inputs, const torch::Tenso
   groups.log_probability = log_softmax_within(groups.score, groups.pair, pairs);
 }
 
-/// Of every primary action in every entity that has choices of it; pairs are numbered state by state.
+/// Of every primary action in every entity that has choices of it; pairs are numbered state by
+/// state.
 ActionHeadImpl::Groups ActionHeadImpl::all_groups(const ActionInputs& inputs) {
   const auto places = (inputs.mask.by_entity > 0).nonzero();
   Groups groups;
   groups.batch = places.select(1, 0);
   groups.primary = places.select(1, 1);
   groups.entity = places.select(1, 2);
-  groups.count = inputs.mask.by_entity.index({groups.batch, groups.primary, groups.entity}).to(kIndex);
+  groups.count =
+      inputs.mask.by_entity.index({groups.batch, groups.primary, groups.entity}).to(kIndex);
   groups.pair = groups.batch * inputs.mask.totals.size(1) + groups.primary;
   score_groups(inputs, entity_queries(inputs, groups.batch, groups.primary),
                inputs.mask.totals.numel(), groups);
@@ -192,8 +196,8 @@ ActionHeadImpl::Groups ActionHeadImpl::draw_groups(const ActionInputs& inputs,
   const auto counts = counts_by_entity(inputs.mask, primary);
   const auto places = (counts > 0).nonzero();
   const auto batch = places.select(1, 0), entity = places.select(1, 1);
-  Groups all{batch, primary.index_select(0, batch), entity, batch,
-             counts.index({batch, entity}), {}, {}};
+  Groups all{
+      batch, primary.index_select(0, batch), entity, batch, counts.index({batch, entity}), {}, {}};
   const auto query = entity_queries(inputs, everyone, primary).index_select(0, batch);
   score_groups(inputs, query, everyone.size(0), all);
   const auto table = torch::full(counts.sizes(), kNever, inputs.features.options())
@@ -240,7 +244,8 @@ Evaluation ActionHeadImpl::evaluate(const ActionInputs& inputs, const LatentActi
                            rows.log_probability.index_select(0, row);
 
   const auto of_rows = entropy_within(rows.log_probability, {}, rows.group, groups.batch.size(0));
-  const auto of_pairs = entropy_within(groups.log_probability, of_rows, groups.pair, counts.numel());
+  const auto of_pairs =
+      entropy_within(groups.log_probability, of_rows, groups.pair, counts.numel());
   const auto finite = primary.masked_fill(counts <= 0, 0);
   result.entropy = (primary.exp() * (of_pairs.view_as(primary) - finite)).sum(-1);
   return result;
@@ -258,8 +263,8 @@ Choice ActionHeadImpl::choose(const ActionInputs& inputs, bool greedy, Rng& rng)
   const auto index = pick(table, greedy, rng);
   choice.actions.entity = groups.entity;
   choice.actions.index = index;
-  choice.log_probability = entry_of(log_primary, choice.actions.primary) +
-                           groups.log_probability + entry_of(table, index);
+  choice.log_probability = entry_of(log_primary, choice.actions.primary) + groups.log_probability +
+                           entry_of(table, index);
   return choice;
 }
 
@@ -270,8 +275,8 @@ ActionPriors ActionHeadImpl::priors(const ActionInputs& inputs) {
   const auto pair = groups.pair.index_select(0, rows.group);
   ActionPriors all;
   all.state = groups.batch.index_select(0, rows.group);
-  all.actions = {groups.primary.index_select(0, rows.group), groups.entity.index_select(0, rows.group),
-                 rows.index};
+  all.actions = {groups.primary.index_select(0, rows.group),
+                 groups.entity.index_select(0, rows.group), rows.index};
   all.log_probability = primary.flatten().index_select(0, pair) +
                         groups.log_probability.index_select(0, rows.group) + rows.log_probability;
   return all;

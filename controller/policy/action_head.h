@@ -15,9 +15,12 @@ struct ActionHeadConfig {
   int64_t choice_width = 32;
   double no_op_logit = -4;
 
-  template <class V> void fields(V& v) {
-    v.field("action_embedding", action_embedding, "Width of the embedding of a primary action", at_least(1));
-    v.field("choice_width", choice_width, "Width in which entities and choices are scored", at_least(1));
+  template <class V>
+  void fields(V& v) {
+    v.field("action_embedding", action_embedding, "Width of the embedding of a primary action",
+            at_least(1));
+    v.field("choice_width", choice_width, "Width in which entities and choices are scored",
+            at_least(1));
     v.field("no_op_logit", no_op_logit, "Logit of NO-OP before training; low: episodes run on");
   }
 };
@@ -49,12 +52,13 @@ struct ActionInputs {
   torch::Tensor features;  ///< [B, width], of the state as a whole
   LatentMask mask;         ///< at least one valid choice a row
   torch::Tensor entities;  ///< [B, S, *]: what is known of each entity
-  /// [B, S, *]: more of it, apart so that it need not be joined for entities that nobody asks for; may be
-  /// undefined. The widths of both sum to the head's entity width.
+  /// [B, S, *]: more of it, apart so that it need not be joined for entities that nobody asks for;
+  /// may be undefined. The widths of both sum to the head's entity width.
   torch::Tensor memories = {};
 
   /// Of these entities [N], what is known and what more: [N, *] each, entity width together.
-  std::vector<torch::Tensor> entity_parts(const torch::Tensor& batch, const torch::Tensor& entity) const;
+  std::vector<torch::Tensor> entity_parts(const torch::Tensor& batch,
+                                          const torch::Tensor& entity) const;
 
   std::array<torch::Tensor*, 5> tensors() {
     return {&features, &mask.totals, &mask.by_entity, &entities, &memories};
@@ -90,12 +94,12 @@ class ActionHeadImpl : public torch::nn::Module {
   /// Of these states and primary actions [N], [N, width]: what choices and, after more layers, what
   /// entities are asked with.
   torch::Tensor action_queries(const ActionInputs& inputs, const torch::Tensor& batch,
-                             const torch::Tensor& primary);
+                               const torch::Tensor& primary);
   torch::Tensor entity_queries(const ActionInputs& inputs, const torch::Tensor& batch,
                                const torch::Tensor& primary);
   torch::Tensor entity_keys(const ActionInputs& inputs, const Groups& groups);
-  /// Sets the groups' log-probabilities given their pairs, numbered below `pairs`; `query` [G, width] of
-  /// entity_queries.
+  /// Sets the groups' log-probabilities given their pairs, numbered below `pairs`; `query` [G,
+  /// width] of entity_queries.
   void score_groups(const ActionInputs& inputs, const torch::Tensor& query, int64_t pairs,
                     Groups& groups);
   Groups all_groups(const ActionInputs& inputs);

@@ -18,9 +18,9 @@ torch::Tensor mean_of_offered(const LatentObservation& observation) {
 }  // namespace
 
 torch::Tensor policy_features(const LatentObservation& observation) {
-  return torch::cat({observation.z, observation.h, mean_of_offered(observation),
-                     observation.to_go.unsqueeze(-1)},
-                    -1);
+  return torch::cat(
+      {observation.z, observation.h, mean_of_offered(observation), observation.to_go.unsqueeze(-1)},
+      -1);
 }
 
 int64_t policy_feature_count(const LatentSpec& spec) { return 2 * spec.latent + spec.hidden + 1; }
@@ -37,8 +37,8 @@ ActorCriticImpl::ActorCriticImpl(const LatentSpec& spec, const ActorCriticConfig
   const int64_t inputs = policy_feature_count(spec);
   actor_ = register_module("actor", two_layers(inputs, config.width, 0));
   critic_ = register_module("critic", two_layers(inputs, config.width, 1));
-  head_ = register_module("head", ActionHead(config.width, spec.env, config.head,
-                                             spec.latent + spec.hidden));
+  head_ = register_module(
+      "head", ActionHead(config.width, spec.env, config.head, spec.latent + spec.hidden));
 }
 
 LatentObservation ActorCriticImpl::seen(LatentObservation observation) const {

@@ -12,17 +12,19 @@ struct ActorCriticConfig {
   bool see_h = true;
   ActionHeadConfig head;
 
-  template <class V> void fields(V& v) {
+  template <class V>
+  void fields(V& v) {
     v.field("width", width, "Width of the two hidden layers of actor and critic", at_least(1));
-    v.field("see_z", see_z, "Whether they see what V says; false: zeros, to find what V contributes");
+    v.field("see_z", see_z,
+            "Whether they see what V says; false: zeros, to find what V contributes");
     v.field("see_h", see_h, "Whether they see what M remembers; false: zeros, likewise");
     v.section("head", head, "How actions are scored");
   }
 };
 
-/// [z, h, the mean latent of the entities with choices other than NO-OP, to_go],
-/// [B, 2 latent + hidden + 1]. Without the third, where an episode offers one entity after the other,
-/// the primary action would be chosen for an entity that z alone tells of.
+/// [z, h, the mean latent of the entities with choices other than NO-OP, to_go], [B, 2 latent +
+/// hidden + 1]. Without the third, where an episode offers one entity after the other, the primary
+/// action would be chosen for an entity that z alone tells of.
 torch::Tensor policy_features(const LatentObservation& observation);
 int64_t policy_feature_count(const LatentSpec& spec);
 

@@ -24,8 +24,14 @@ struct Front {
 
   int64_t size() const { return sum.size(0); }
   std::array<torch::Tensor*, 9> tensors() {
-    return {&state.latents.z, &state.latents.entities, &state.latents.neighbours, &state.hidden,
-            &state.cell,      &mask.totals,            &mask.by_entity,           &first,
+    return {&state.latents.z,
+            &state.latents.entities,
+            &state.latents.neighbours,
+            &state.hidden,
+            &state.cell,
+            &mask.totals,
+            &mask.by_entity,
+            &first,
             &sum};
   }
 };
@@ -68,8 +74,8 @@ class Planning {
     const auto count = list.state.bincount({}, states);
     const auto begin = count.cumsum(0) - count;
     const auto open = count.nonzero().squeeze(1);
-    const auto state = open.index_select(
-        0, range_like(config_.sequences, open).remainder(open.size(0)));
+    const auto state =
+        open.index_select(0, range_like(config_.sequences, open).remainder(open.size(0)));
     const auto u = uniform_numbers(config_.sequences, rng_).to(state.device());
     const auto number = (u * count.index_select(0, state)).floor().to(torch::kInt64);
     return begin.index_select(0, state) + number;

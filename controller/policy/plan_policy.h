@@ -13,10 +13,12 @@ struct PlanConfig {
   double temperature = 0;
   double spread = 0.5;
 
-  template <class V> void fields(V& v) {
+  template <class V>
+  void fields(V& v) {
     v.field("sequences", sequences,
             "Sequences of actions that are dreamt before each action: all where they are as few, "
-            "else random ones", at_least(1));
+            "else random ones",
+            at_least(1));
     v.field("temperature", temperature, "Temperature of M; 0 takes the likeliest", at_least(0));
     v.field("spread", spread,
             "Sampled episodes: an action is e times less likely than the best where its best "

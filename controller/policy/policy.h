@@ -16,8 +16,8 @@ struct PolicyDecision {
   torch::Tensor value;            ///< [B], or undefined where the policy has no critic
 };
 
-/// What a policy thinks of B states: every valid action, one below the other, by state, primary action,
-/// entity and index.
+/// What a policy thinks of B states: every valid action, one below the other, by state, primary
+/// action, entity and index.
 struct ActionPriors {
   torch::Tensor state;            ///< [N] int64, row of the observation
   LatentActions actions;          ///< [N]
@@ -36,8 +36,10 @@ class Policy {
   virtual PolicyDecision act(const LatentObservation& observation, bool greedy, Rng& rng) = 0;
   /// What a search is guided by. InputError where the policy only chooses.
   virtual ActionPriors priors(const LatentObservation&) {
-    throw InputError("the policy '{}' cannot guide a search; search by episodes, or train a policy "
-                     "with ppo", name());
+    throw InputError(
+        "the policy '{}' cannot guide a search; search by episodes, or train a policy "
+        "with ppo",
+        name());
   }
 };
 

@@ -26,7 +26,8 @@ Models load_models(const std::string& path, const EnvSpec& spec, torch::Device d
   Models models;
   models.checkpoint = load_checkpoint(path, "world");
   with_context(path, [&] { require_same_names(models.checkpoint.spec, spec); });
-  models.checkpoint.spec.horizon = spec.horizon;  // that of the rollouts, on which no weights depend
+  models.checkpoint.spec.horizon =
+      spec.horizon;  // that of the rollouts, on which no weights depend
   models.encoder = load_encoder(models.checkpoint);
   models.world = load_world_model(models.checkpoint);
   models.encoder->to_device(device);
@@ -40,13 +41,13 @@ std::unique_ptr<LatentEnvironment> place_to_learn(const LatentEpisodes& episodes
                                                   const DreamStepRun& run) {
   const auto batch = static_cast<int>(config.plan.batch);
   if (config.environment == LearningPlace::kLive)
-    return std::make_unique<LiveLatentEnvironment>(*run.training, models.encoder,
-                                                   models.world, batch);
+    return std::make_unique<LiveLatentEnvironment>(*run.training, models.encoder, models.world,
+                                                   batch);
   if (config.environment == LearningPlace::kSurrogate)
     return std::make_unique<SurrogateEnvironment>(*run.training, models.encoder, models.world,
-                                                 batch);
-  return std::make_unique<DreamEnvironment>(
-      models.world, dream_starts(episodes, *models.world), config.dream, batch);
+                                                  batch);
+  return std::make_unique<DreamEnvironment>(models.world, dream_starts(episodes, *models.world),
+                                            config.dream, batch);
 }
 
 LatentEpisodes encoded(const EpisodeSource& data, const Models& models, const DreamStepRun& run) {
@@ -73,7 +74,8 @@ class DreamStep {
     if (run.policy.empty() && config.clone.share > 0)
       training_.demonstrations = demonstrations(episodes_, *models_.world, config.clone.share);
     training_.origin = hash_combine(data.fingerprint(), hash_of_tensors(models_.checkpoint));
-    if (training_.initial) training_.origin = hash_combine(training_.origin, hash_of_tensors(*training_.initial));
+    if (training_.initial)
+      training_.origin = hash_combine(training_.origin, hash_of_tensors(*training_.initial));
     training_.plan = config.plan;
     training_.plan.validate_start = config.plan.validate_start && run.validate_start;
     training_.base = models_.checkpoint;
@@ -92,7 +94,8 @@ class DreamStep {
  private:
   /// The k-th policy, from 1 on.
   TrainingResult train_in(const std::string& directory, int64_t k) {
-    const uint64_t seed = k == 1 ? config_.seed : Rng(config_.seed).fork(static_cast<uint64_t>(k)).bits();
+    const uint64_t seed =
+        k == 1 ? config_.seed : Rng(config_.seed).fork(static_cast<uint64_t>(k)).bits();
     const std::vector<double>& discounts = config_.discounts;
     if (!discounts.empty())
       training_.trainer.ppo.gamma = discounts[static_cast<size_t>(k - 1) % discounts.size()];

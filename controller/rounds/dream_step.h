@@ -30,9 +30,11 @@ struct DreamStepConfig {
   CloneConfig clone;
   ValidationConfig validation;
   std::string validate_source;
-  std::string surrogate_source;  ///< where `environment` is surrogate; `training` takes its costs from there
+  std::string surrogate_source;  ///< where `environment` is surrogate; `training` takes its costs
+                                 ///< from there
 
-  template <class V> void fields(V& v) {
+  template <class V>
+  void fields(V& v) {
     v.field("seed", seed, "Seed of all randomness");
     v.field("validate_source", validate_source,
             "Where the metrics of validation come from; empty: as collected");
@@ -43,19 +45,26 @@ struct DreamStepConfig {
  private:
   struct Dream {
     DreamStepConfig& config;
-    template <class V> void fields(V& v) {
-      v.field("environment", config.environment,
-              "Where it learns: dream, live (model-free), or surrogate (exact transitions, rewards of "
-              "surrogate_source)");
+    template <class V>
+    void fields(V& v) {
+      v.field(
+          "environment", config.environment,
+          "Where it learns: dream, live (model-free), or surrogate (exact transitions, rewards of "
+          "surrogate_source)");
       v.field("surrogate_source", config.surrogate_source,
-              "Where the rewards of a surrogate come from: fitted:<file>, roofline:<device>, table:<file>");
+              "Where the rewards of a surrogate come from: fitted:<file>, roofline:<device>, "
+              "table:<file>");
       config.plan.fields(v);
       v.field("policies", config.policies,
-              "Policies trained with different seeds, each from the same start with all `updates`; what validation "
-              "finds best is kept", at_least(1));
+              "Policies trained with different seeds, each from the same start with all `updates`; "
+              "what validation "
+              "finds best is kept",
+              at_least(1));
       v.field("discounts", config.discounts,
-              "Of these policies in turn, instead of ppo.gamma (as in a family of policies, Badia et al., Agent57, "
-              "2020); empty: all have that", between(0, 1));
+              "Of these policies in turn, instead of ppo.gamma (as in a family of policies, Badia "
+              "et al., Agent57, "
+              "2020); empty: all have that",
+              between(0, 1));
       config.trainer.fields(v);
       config.dream.fields(v);
       v.section("clone", config.clone, "Imitation of the best episodes before the first update");
@@ -65,16 +74,16 @@ struct DreamStepConfig {
 };
 
 struct DreamStepRun {
-  std::string world;  ///< checkpoint of kind "world"
+  std::string world;        ///< checkpoint of kind "world"
   std::string policy = {};  ///< checkpoint of kind "policy" to go on from; empty: a new one
-  /// To learn in where `environment` is live or surrogate (made by EnvironmentKind::make_surrogate), and to be
-  /// judged in.
+  /// To learn in where `environment` is live or surrogate (made by
+  /// EnvironmentKind::make_surrogate), and to be judged in.
   std::shared_ptr<Environment> training, validation;
   /// Kept with the policy: the EnvironmentConfig that it was trained on, as YAML.
   std::string environment = {};
   double seconds_before = 0;   ///< that collecting and fitting M took, which count as its own
   bool validate_start = true;  ///< false: not before the first update, whatever `plan` says
-  std::string directory;  ///< exists
+  std::string directory;       ///< exists
   bool resume = false;
   ProgressStyle progress = ProgressStyle::kQuiet;
   torch::Device device = torch::kCPU;
@@ -83,12 +92,13 @@ struct DreamStepRun {
 /// InputError when settings do not go together.
 void require_fit(const DreamStepConfig& config);
 
-/// Trains C in the dream that starts from the states of `data`, in a surrogate or live. Writes policy.pt, which
-/// holds V, M and C, last.pt, training.pt and metrics.jsonl. Each of several policies has all of these in `policy-k`
-/// below run.directory, where policy.pt and last.pt are those of the policy whose validation was best, and
-/// the result is that of a TrainingSeries; only the first is validated before its first update. Dreams end at the
-/// horizon of `data`, whatever that was for M. InputError when the world model or the policy to go on from belongs
-/// to other actions or another environment, when that policy is one of other settings, and as by
+/// Trains C in the dream that starts from the states of `data`, in a surrogate or live. Writes
+/// policy.pt, which holds V, M and C, last.pt, training.pt and metrics.jsonl. Each of several
+/// policies has all of these in `policy-k` below run.directory, where policy.pt and last.pt are
+/// those of the policy whose validation was best, and the result is that of a TrainingSeries; only
+/// the first is validated before its first update. Dreams end at the horizon of `data`, whatever
+/// that was for M. InputError when the world model or the policy to go on from belongs to other
+/// actions or another environment, when that policy is one of other settings, and as by
 /// require_fit.
 TrainingResult run_dream_step(const EpisodeSource& data, const DreamStepConfig& config,
                               const DreamStepRun& run);

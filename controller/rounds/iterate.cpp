@@ -75,9 +75,8 @@ class Iteration {
     config.fit.stop = step_.plan.stop;
     const JoinedEpisodes data(sources_);
     Progress encoding("encode", data.state_count(), "states", run_.progress);
-    const LatentEpisodes episodes(
-        data, cached_latents(where + "/latents.pt", data, *encoder,
-                             [&](int done) { encoding.update(done); }));
+    const LatentEpisodes episodes(data, cached_latents(where + "/latents.pt", data, *encoder,
+                                                       [&](int done) { encoding.update(done); }));
     Progress fitting("fit M", config_.epochs, "epochs", run_.progress);
     const std::string fit = where + "/world";
     create_directory(fit);
@@ -102,9 +101,9 @@ class Iteration {
 
 }  // namespace
 
-TrainingResult run_iterated(std::shared_ptr<const EpisodeSource> data,
-                            const IterateConfig& config, const DreamStepConfig& step,
-                            const DreamStepRun& run, const CollectRound& collect) {
+TrainingResult run_iterated(std::shared_ptr<const EpisodeSource> data, const IterateConfig& config,
+                            const DreamStepConfig& step, const DreamStepRun& run,
+                            const CollectRound& collect) {
   if (config.rounds == 1) return run_dream_step(*data, step, run);
   return Iteration(std::move(data), config, step, run, collect).run();
 }

@@ -18,15 +18,18 @@ struct IterateConfig {
   int64_t epochs = 3;
   double dreamt = 0;
 
-  template <class V> void fields(V& v) {
+  template <class V>
+  void fields(V& v) {
     v.field("rounds", rounds, "Rounds of collect, fit and dream; the first has data and M already",
             at_least(1));
     v.field("episodes", episodes, "Episodes that the policy collects before each further round",
             at_least(1));
     v.field("epochs", epochs, "Most epochs of M's fit in each further round", at_least(1));
     v.field("dreamt", dreamt,
-            "Share of the collected episodes that are dreamt first, then played for real as far as their actions "
-            "exist: M is fitted to where it fails", between(0, 1));
+            "Share of the collected episodes that are dreamt first, then played for real as far as "
+            "their actions "
+            "exist: M is fitted to where it fails",
+            between(0, 1));
   }
 };
 
@@ -48,8 +51,8 @@ using CollectRound = std::function<CollectedRound(const CollectAgent& agent, int
 /// and the updates of all, from the first of which its best update counts; episodes collected count
 /// as training. metrics.jsonl holds the rows of all rounds, counted on. `run.resume` goes on in the
 /// round that was interrupted.
-TrainingResult run_iterated(std::shared_ptr<const EpisodeSource> data,
-                            const IterateConfig& config, const DreamStepConfig& step,
-                            const DreamStepRun& run, const CollectRound& collect);
+TrainingResult run_iterated(std::shared_ptr<const EpisodeSource> data, const IterateConfig& config,
+                            const DreamStepConfig& step, const DreamStepRun& run,
+                            const CollectRound& collect);
 
 }  // namespace reverie

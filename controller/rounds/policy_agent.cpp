@@ -18,7 +18,8 @@ class PolicyAgent : public CollectAgent {
     if (config_.dreamt == 0 || rng_.uniform() >= config_.dreamt) return "policy";
     const Environment* const start[] = {&env};
     dreamt_ = dream_from(start, *trained_.encoder, *trained_.world, *trained_.policy, false,
-                         config_.temperature, rng_).front();
+                         config_.temperature, rng_)
+                  .front();
     return "dreamt";
   }
 
@@ -35,8 +36,9 @@ class PolicyAgent : public CollectAgent {
  private:
   Action dreamt_action(const ActionMask& mask, size_t step) const {
     const auto& dreamt = dreamt_->actions;
-    return step < dreamt.size() && mask.allows(dreamt[step]) ? dreamt[step]
-                                                             : mask.choice(mask.primary_actions() - 1, 0);
+    return step < dreamt.size() && mask.allows(dreamt[step])
+               ? dreamt[step]
+               : mask.choice(mask.primary_actions() - 1, 0);
   }
 
   Action sampled_action(const EnvSpec& spec, const Observation& observation, int step) {
@@ -62,7 +64,8 @@ class PolicyAgent : public CollectAgent {
 
 }  // namespace
 
-std::unique_ptr<CollectAgent> make_policy_agent(TrainedPolicy trained, const PolicyAgentConfig& config) {
+std::unique_ptr<CollectAgent> make_policy_agent(TrainedPolicy trained,
+                                                const PolicyAgentConfig& config) {
   return std::make_unique<PolicyAgent>(std::move(trained), config);
 }
 

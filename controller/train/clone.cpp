@@ -64,9 +64,7 @@ Demonstrations demonstrations(const LatentEpisodes& data, WorldModel& world, dou
   for (const Climb& climb : best_climbs(data.data(), share)) length[climb.episode] = climb.steps;
   const StartStates all = collect_starts(data, episodes, world, {.to_go_on = false});
   return {observation_of(all.state, all.mask, time_to_go(all.steps, world.spec().env.horizon)),
-          all.actions,
-          all.reward,
-          all.episode,
+          all.actions, all.reward, all.episode,
           all.steps < length.to(world.device()).index_select(0, all.episode)};
 }
 

@@ -13,9 +13,12 @@ struct CloneConfig {
   int64_t minibatch = 256;
   double learning_rate = 1e-3;
 
-  template <class V> void fields(V& v) {
-    v.field("share", share, "Share of the training episodes, the best of each start graph, that a "
-            "policy imitates before it dreams; 0: it starts at random", between(0, 1));
+  template <class V>
+  void fields(V& v) {
+    v.field("share", share,
+            "Share of the training episodes, the best of each start graph, that a "
+            "policy imitates before it dreams; 0: it starts at random",
+            between(0, 1));
     v.field("epochs", epochs, "Passes over their steps", at_least(1));
     v.field("minibatch", minibatch, "Steps in a minibatch", at_least(1));
     v.field("learning_rate", learning_rate, "Step size of Adam", above(0));
@@ -40,10 +43,10 @@ struct Demonstrations {
 Demonstrations demonstrations(const LatentEpisodes& data, WorldModel& world, double share);
 
 /// Behaviour cloning of the good steps (filtered as in Chen et al. 2021, section 5.1), and
-/// regression of the critic to `worth` [N] on all of them. Returns the mean
-/// log-likelihood of the good actions (0 where there are none) and the critic's squared error, over the
-/// last pass. InputError where the loss is not finite.
-Metrics clone_actions(ActorCritic& net, const Demonstrations& demonstrations, const torch::Tensor& worth,
-                      const CloneConfig& config, uint64_t seed);
+/// regression of the critic to `worth` [N] on all of them. Returns the mean log-likelihood of the
+/// good actions (0 where there are none) and the critic's squared error, over the last pass.
+/// InputError where the loss is not finite.
+Metrics clone_actions(ActorCritic& net, const Demonstrations& demonstrations,
+                      const torch::Tensor& worth, const CloneConfig& config, uint64_t seed);
 
 }  // namespace reverie

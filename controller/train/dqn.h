@@ -16,7 +16,8 @@ struct DqnConfig {
   double target_rate = 0.01;
   int64_t memory = 10000;
 
-  template <class V> void fields(V& v) {
+  template <class V>
+  void fields(V& v) {
     v.field("gamma", gamma, "Discount", between(0, 1));
     v.field("learning_rate", learning_rate, "Learning rate of Adam", above(0));
     v.field("first_epsilon", first_epsilon, "Share of random actions at the start", between(0, 1));
@@ -27,7 +28,8 @@ struct DqnConfig {
     v.field("minibatch", minibatch, "Transitions in a minibatch", at_least(1));
     v.field("steps", steps,
             "Rewards that a target sums before the target network stands for the rest; 0: all of "
-            "the episode", at_least(0));
+            "the episode",
+            at_least(0));
     v.field("target_rate", target_rate,
             "Share by which the target network follows at each gradient step", between(0, 1));
     v.field("memory", memory, "States that are remembered; the oldest are forgotten", at_least(1));

@@ -34,7 +34,8 @@ class PolicyTraining {
     while (result_.updates < run_.plan.updates) {
       const Metrics update = one_update();
       const int64_t done = result_.updates;
-      progress.update(done, fmt::format("return {:.2f}, best for real {}", update[0].second, best()));
+      progress.update(done,
+                      fmt::format("return {:.2f}, best for real {}", update[0].second, best()));
       if (done % run_.plan.validate_every == 0 || done == run_.plan.updates)
         validate(metrics, update, progress);
       else
@@ -51,8 +52,10 @@ class PolicyTraining {
 
   void start_from(MetricsWriter& metrics, Progress& progress) {
     const Metrics imitation = begin();
-    if (run_.plan.validate_start || run_.plan.updates == 0) validate(metrics, imitation, progress);
-    else if (!imitation.empty()) metrics.write(0, imitation);
+    if (run_.plan.validate_start || run_.plan.updates == 0)
+      validate(metrics, imitation, progress);
+    else if (!imitation.empty())
+      metrics.write(0, imitation);
   }
 
   [[noreturn]] void stop() {
@@ -64,7 +67,8 @@ class PolicyTraining {
   }
 
   std::string best() const {
-    return std::isfinite(result_.best.found) ? fmt::format("{:.2f}", result_.best.found) : "unknown";
+    return std::isfinite(result_.best.found) ? fmt::format("{:.2f}", result_.best.found)
+                                             : "unknown";
   }
 
   Metrics begin() {
@@ -78,8 +82,7 @@ class PolicyTraining {
   Metrics one_update() {
     const double progress =
         static_cast<double>(result_.updates) / static_cast<double>(run_.plan.updates);
-    const uint64_t seed =
-        Rng(run_.seed).fork(static_cast<uint64_t>(result_.updates) + 1).bits();
+    const uint64_t seed = Rng(run_.seed).fork(static_cast<uint64_t>(result_.updates) + 1).bits();
     Metrics metrics = trainer_->update(environment_, progress, seed);
     for (auto& [name, value] : metrics) name = "train/" + name;
     ++result_.updates;
@@ -149,24 +152,28 @@ class PolicyTraining {
     time_.keep();
   }
 
-  /// Whether there is something to go on from: without an update the run begins anew, to the same result.
+  /// Whether there is something to go on from: without an update the run begins anew, to the same
+  /// result.
   bool restore() {
     if (!run_.resume || !file_exists(training_path())) return false;
     with_context(training_path(), [&] {
       const Checkpoint training = load_checkpoint(training_path(), "policy-training");
       const auto origin = training.counters.find("origin");  // earlier files have none
       if (origin == training.counters.end() || static_cast<uint64_t>(origin->second) != run_.origin)
-        throw InputError("belongs to a run on other rollouts, another world model or from another policy; "
-                         "give another --out");
+        throw InputError(
+            "belongs to a run on other rollouts, another world model or from another policy; "
+            "give another --out");
       if (!training.scores.contains("real_found"))
-        throw InputError("is of a program that kept policies by their scores alone; give another --out");
+        throw InputError(
+            "is of a program that kept policies by their scores alone; give another --out");
       result_.updates = training.counters.at("update");
       if (result_.updates == 0) return;
       trainer_->restore(training);
       result_.best_update = training.counters.at("best_update");
       result_.best = {training.scores.at("real_found"), training.scores.at("real_score")};
       for (const auto& [name, value] : training.scores)
-        if (name.starts_with(kBest)) result_.best_metrics.emplace_back(name.substr(kBest.size()), value);
+        if (name.starts_with(kBest))
+          result_.best_metrics.emplace_back(name.substr(kBest.size()), value);
       training_before_ = get_counters(training, "training_");
       const auto surrogate = training.counters.find("surrogate_steps");  // earlier files have none
       surrogate_before_ = surrogate == training.counters.end() ? 0 : surrogate->second;

@@ -22,12 +22,14 @@ struct TrainingPlan {
   /// Requested: the training saves its state after the update under way and throws Interrupted.
   StopToken stop = {};
 
-  template <class V> void fields(V& v) {
+  template <class V>
+  void fields(V& v) {
     v.field("updates", updates, "Updates of the policy; 0: imitation alone", at_least(0));
     v.field("batch", batch, "Episodes played for an update", at_least(1));
     v.field("validate_every", validate_every, "Updates between validations for real", at_least(1));
     v.field("validate_start", validate_start,
-            "Whether validations begin before the first update, with the imitation; without updates they do");
+            "Whether validations begin before the first update, with the imitation; without "
+            "updates they do");
   }
 };
 
@@ -46,7 +48,8 @@ struct ValidationScore {
   }
 };
 
-/// A validation in the real environment: its score decides which policy is kept; the rest is reported.
+/// A validation in the real environment: its score decides which policy is kept; the rest is
+/// reported.
 struct Validation {
   ValidationScore score;
   Metrics metrics;
@@ -61,12 +64,12 @@ struct Judge {
 struct TrainingResult {
   int64_t updates = 0;
   int64_t best_update = 0;
-  ValidationScore best;          ///< of the policy that is kept
-  Metrics best_metrics;          ///< of the validation that was best
-  double seconds = 0;            ///< of this run, what went before it was resumed included
-  EnvCounters training;          ///< real work of training; zero in a dream
-  int64_t surrogate_steps = 0;    ///< of training in a surrogate, which are no real work
-  EnvCounters validation;        ///< real work of validation
+  ValidationScore best;         ///< of the policy that is kept
+  Metrics best_metrics;         ///< of the validation that was best
+  double seconds = 0;           ///< of this run, what went before it was resumed included
+  EnvCounters training;         ///< real work of training; zero in a dream
+  int64_t surrogate_steps = 0;  ///< of training in a surrogate, which are no real work
+  EnvCounters validation;       ///< real work of validation
 };
 
 /// Everything about one training run.
@@ -76,7 +79,7 @@ struct TrainingRun {
   CloneConfig clone;
   std::optional<Demonstrations> demonstrations;  ///< imitated before the first update
   std::shared_ptr<WorldModel> world = nullptr;   ///< M, where the trainer is `plan`
-  std::optional<Checkpoint> initial;             ///< of the same trainer, whose policy to go on from
+  std::optional<Checkpoint> initial;  ///< of the same trainer, whose policy to go on from
   uint64_t origin = 0;  ///< names data, V and M, and `initial`: a run is resumed on the same alone
   uint64_t seed = 0;
   double seconds_before = 0;  ///< that its data, M and latents took, which its own begin with
@@ -88,10 +91,10 @@ struct TrainingRun {
   torch::Device device = torch::kCPU;  ///< where the environment and V and M compute
 };
 
-/// Trains C. Every validation, and the end, writes to `directory`: policy.pt when its score is above all
-/// so far, and training.pt, from which a run with `resume` goes on to the same result as one
-/// that did not stop; so does `plan.stop`, after any update. last.pt is the policy at the end, whatever its score. metrics.jsonl holds a row
-/// per update.
+/// Trains C. Every validation, and the end, writes to `directory`: policy.pt when its score is
+/// above all so far, and training.pt, from which a run with `resume` goes on to the same result as
+/// one that did not stop; so does `plan.stop`, after any update. last.pt is the policy at the end,
+/// whatever its score. metrics.jsonl holds a row per update.
 TrainingResult train_policy(LatentEnvironment& environment, const Judge& judge,
                             const TrainingRun& run);
 

@@ -25,17 +25,19 @@ LinearController::LinearController(const LatentSpec& spec, uint64_t seed)
   Rng rng(seed);
   const int64_t actions = spec.env.primary_actions();
   embedding_ = std::min(actions, kWidestEmbedding);
-  actions_ = actions <= kWidestEmbedding
-                 ? torch::eye(actions)
-                 : normal_matrix(actions, embedding_,
-                                 1 / std::sqrt(static_cast<double>(embedding_)), rng);
+  actions_ =
+      actions <= kWidestEmbedding
+          ? torch::eye(actions)
+          : normal_matrix(actions, embedding_, 1 / std::sqrt(static_cast<double>(embedding_)), rng);
   const int64_t raw = policy_feature_count(spec) + 1;
   keys_ = kChoiceFeatures + spec.latent;
   const int64_t room = kMostParameters / embedding_ - keys_;
   if (room < 1)
-    throw InputError("a linear controller of {} parameters has no room for latents of {} numbers an entity; train "
-                     "V with vae.encoder.latent={} or less, or set dream.trainer=ppo",
-                     kMostParameters, spec.latent, spec.latent + room - 1);
+    throw InputError(
+        "a linear controller of {} parameters has no room for latents of {} numbers an entity; "
+        "train "
+        "V with vae.encoder.latent={} or less, or set dream.trainer=ppo",
+        kMostParameters, spec.latent, spec.latent + room - 1);
   inputs_ = std::min(raw, room);
   if (inputs_ < raw)
     projection_ = normal_matrix(raw, inputs_, 1 / std::sqrt(static_cast<double>(inputs_)), rng);
@@ -56,9 +58,9 @@ torch::Tensor LinearController::keys_of(const LatentObservation& observation,
   const LatentMask repeated = select_rows(mask, repeat);
   const LatentActions at = choice_at(repeated, primary.index_select(0, repeat),
                                      torch::arange(n).repeat({primary.size(0)}));
-  const auto keys =
-      torch::cat({choice_features(at.index, count_of(repeated, at), max_choices_),
-                  observation.entities.to(torch::kCPU).index({repeat, at.entity})}, -1);
+  const auto keys = torch::cat({choice_features(at.index, count_of(repeated, at), max_choices_),
+                                observation.entities.to(torch::kCPU).index({repeat, at.entity})},
+                               -1);
   return keys.view({primary.size(0), n, keys_});
 }
 
@@ -71,8 +73,8 @@ PolicyDecision LinearController::act(const LatentObservation& observation,
   REVERIE_CHECK_EQ(size % groups, 0);
   const auto all = parameters.to(torch::kFloat32);
   const auto weights = all.narrow(1, 0, embedding_ * inputs_).view({groups, embedding_, inputs_});
-  const auto locations = all.narrow(1, embedding_ * inputs_, embedding_ * keys_)
-                             .view({groups, embedding_, keys_});
+  const auto locations =
+      all.narrow(1, embedding_ * inputs_, embedding_ * keys_).view({groups, embedding_, keys_});
 
   const auto inputs = inputs_of(observation).view({groups, size / groups, inputs_});
   const auto scores = inputs.matmul(weights.transpose(1, 2)).matmul(actions_.t()) + bias_;
@@ -82,8 +84,9 @@ PolicyDecision LinearController::act(const LatentObservation& observation,
 
   const auto count = counts.gather(1, primary.unsqueeze(1));
   const int64_t widest = count.max().item<int64_t>();
-  const auto query = torch::bmm(actions_.index_select(0, primary).view({groups, -1, embedding_}),
-                                locations).view({size, keys_, 1});
+  const auto query =
+      torch::bmm(actions_.index_select(0, primary).view({groups, -1, embedding_}), locations)
+          .view({size, keys_, 1});
   const auto location_scores = torch::bmm(keys_of(observation, primary, widest), query).squeeze(-1);
   const auto log_choice =
       torch::log_softmax(location_scores.masked_fill(torch::arange(widest) >= count, kNever), -1);

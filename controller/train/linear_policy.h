@@ -7,11 +7,11 @@
 
 namespace reverie {
 
-/// A linear controller: score of a primary action = (W x) . e(action) with x = [z, h, to_go, 1], and
-/// of a choice e(action) . L k with k the features of the choice at its entity and the entity's latent.
-/// e is a fixed seeded embedding (one-hot where it has room); x is projected by a fixed seeded matrix
-/// where W would pass the limit of 3,000 parameters. Acts on B states with one set of parameters each, or
-/// with one for all.
+/// A linear controller: score of a primary action = (W x) . e(action) with x = [z, h, to_go, 1],
+/// and of a choice e(action) . L k with k the features of the choice at its entity and the entity's
+/// latent. e is a fixed seeded embedding (one-hot where it has room); x is projected by a fixed
+/// seeded matrix where W would pass the limit of 3,000 parameters. Acts on B states with one set of
+/// parameters each, or with one for all.
 class LinearController {
  public:
   /// InputError where latents of entities take all the room there is.
@@ -24,7 +24,8 @@ class LinearController {
 
  private:
   torch::Tensor inputs_of(const LatentObservation& observation) const;
-  /// k of the first n choices of primary actions [B], [B, n, keys]; those beyond the last are anything.
+  /// k of the first n choices of primary actions [B], [B, n, keys]; those beyond the last are
+  /// anything.
   torch::Tensor keys_of(const LatentObservation& observation, const torch::Tensor& primary,
                         int64_t n) const;
 
@@ -55,18 +56,19 @@ struct CmaEsConfig {
   double sigma = 0.3;
   bool greedy = true;
 
-  template <class V> void fields(V& v) {
+  template <class V>
+  void fields(V& v) {
     v.field("population", population, "Candidates of a generation; divides the batch", at_least(2));
     v.field("sigma", sigma, "First step size", above(0));
     v.field("greedy", greedy, "Judge candidates by their greedy actions rather than sampled ones");
   }
 };
 
-/// Separable CMA-ES on a LinearController: a batch of episodes, a multiple of the population, is one
-/// generation, each candidate playing batch / population of them. Every episode has a start of its
-/// own, so that candidates are judged on different ones: how much their starts have to give is noise
-/// in their ranks, which falls with the episodes a candidate plays and would be none if all played
-/// the same.
+/// Separable CMA-ES on a LinearController: a batch of episodes, a multiple of the population, is
+/// one generation, each candidate playing batch / population of them. Every episode has a start of
+/// its own, so that candidates are judged on different ones: how much their starts have to give is
+/// noise in their ranks, which falls with the episodes a candidate plays and would be none if all
+/// played the same.
 class CmaEsTrainer : public Trainer {
  public:
   CmaEsTrainer(const LatentSpec& spec, const CmaEsConfig& config, uint64_t seed);

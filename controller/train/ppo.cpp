@@ -82,9 +82,12 @@ Metrics PpoLearner::update(const PpoBatch& batch, double progress, Rng& rng) {
     }
   }
   const auto mean = [&](double sum) { return sum / static_cast<double>(sums.steps); };
-  return {{"loss", mean(sums.loss)},         {"value_loss", mean(sums.value_loss)},
-          {"entropy", mean(sums.entropy)},   {"kl", mean(sums.kl)},
-          {"clipped", mean(sums.clipped)},   {"gradient", mean(sums.gradient)},
+  return {{"loss", mean(sums.loss)},
+          {"value_loss", mean(sums.value_loss)},
+          {"entropy", mean(sums.entropy)},
+          {"kl", mean(sums.kl)},
+          {"clipped", mean(sums.clipped)},
+          {"gradient", mean(sums.gradient)},
           {"first_ratio_error", sums.first_ratio_error}};
 }
 
@@ -94,8 +97,8 @@ void ReturnScale::observe(const torch::Tensor& returns) {
 }
 
 void ReturnScale::observe(const Rollout& rollout, const torch::Tensor& last_value, double gamma) {
-  const auto returns = generalized_advantage(rollout, torch::zeros_like(rollout.reward),
-                                             last_value, gamma, 1);
+  const auto returns =
+      generalized_advantage(rollout, torch::zeros_like(rollout.reward), last_value, gamma, 1);
   observe(returns.masked_select(rollout.alive));
 }
 
@@ -105,7 +108,8 @@ void ReturnScale::set_state(const torch::Tensor& state) {
 }
 
 void require_finite_loss(double loss) {
-  if (!std::isfinite(loss)) throw InputError("the policy's loss is no longer finite; lower its learning rate");
+  if (!std::isfinite(loss))
+    throw InputError("the policy's loss is no longer finite; lower its learning rate");
 }
 
 Metrics episode_metrics(const Rollout& rollout) {

@@ -22,7 +22,8 @@ struct PpoConfig {
   double max_gradient = 0.5;
   double target_kl = 0.05;
 
-  template <class V> void fields(V& v) {
+  template <class V>
+  void fields(V& v) {
     v.field("gamma", gamma, "Discount", between(0, 1));
     v.field("lambda", lambda, "Decay of generalised advantages", between(0, 1));
     v.field("clip", clip, "Clip of the probability ratio", above(0));
@@ -72,8 +73,8 @@ class PpoLearner {
   torch::optim::Adam optimizer_;
 };
 
-/// Keeps the critic's targets near unit size: divides by the root mean square of the returns seen so
-/// far.
+/// Keeps the critic's targets near unit size: divides by the root mean square of the returns seen
+/// so far.
 class ReturnScale {
  public:
   void observe(const torch::Tensor& returns);

@@ -39,8 +39,7 @@ Metrics ReinforceTrainer::update(LatentEnvironment& environment, double, uint64_
   const Evaluation now = net_->evaluate(select_rows(flatten(rollout.observation), alive),
                                         select_rows(flatten(rollout.actions), alive));
   const auto normal = advantage / (advantage.std(false) + 1e-8);
-  const auto loss =
-      -(now.log_probability * normal).mean() - config_.entropy * now.entropy.mean();
+  const auto loss = -(now.log_probability * normal).mean() - config_.entropy * now.entropy.mean();
   require_finite_loss(loss.item<double>());
   optimizer_.zero_grad();
   loss.backward();

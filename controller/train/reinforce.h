@@ -13,7 +13,8 @@ struct ReinforceConfig {
   double max_gradient = 0.5;
   double baseline_decay = 0.9;
 
-  template <class V> void fields(V& v) {
+  template <class V>
+  void fields(V& v) {
     v.field("gamma", gamma, "Discount", between(0, 1));
     v.field("learning_rate", learning_rate, "Learning rate of Adam", above(0));
     v.field("entropy", entropy, "Weight of the entropy", at_least(0));
@@ -22,11 +23,14 @@ struct ReinforceConfig {
   }
 };
 
-/// Only chooses: its critic knows no more than what imitation told it, of a policy that updates have changed.
+/// Only chooses: its critic knows no more than what imitation told it, of a policy that updates
+/// have changed.
 class ReinforcePolicy : public ActorCriticPolicy {
  public:
   explicit ReinforcePolicy(ActorCritic net) : ActorCriticPolicy("reinforce", std::move(net)) {}
-  ActionPriors priors(const LatentObservation& observation) override { return Policy::priors(observation); }
+  ActionPriors priors(const LatentObservation& observation) override {
+    return Policy::priors(observation);
+  }
 };
 
 /// REINFORCE (Williams 1992) with a moving mean of the rewards to go at each step as baseline.

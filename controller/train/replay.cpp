@@ -8,9 +8,9 @@
 namespace reverie {
 namespace {
 
-constexpr std::array<const char*, 12> kNames = {
-    "z", "h", "totals", "by_entity", "to_go", "entities", "entity_h", "primary", "entity", "index",
-    "reward", "left"};
+constexpr std::array<const char*, 12> kNames = {"z",      "h",        "totals",   "by_entity",
+                                                "to_go",  "entities", "entity_h", "primary",
+                                                "entity", "index",    "reward",   "left"};
 
 std::string stored_name(size_t i) { return std::string("replay.") + kNames[i]; }
 

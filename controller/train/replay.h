@@ -20,9 +20,9 @@ struct ReplaySteps {
   int64_t size() const { return left.defined() ? left.size(0) : 0; }
   std::array<torch::Tensor*, 12> tensors() {
     auto& seen = observation;
-    return {&seen.z,         &seen.h,          &seen.mask.totals, &seen.mask.by_entity,
-            &seen.to_go,     &seen.entities,   &seen.entity_h,    &actions.primary,
-            &actions.entity, &actions.index,   &reward,           &left};
+    return {&seen.z,         &seen.h,        &seen.mask.totals, &seen.mask.by_entity,
+            &seen.to_go,     &seen.entities, &seen.entity_h,    &actions.primary,
+            &actions.entity, &actions.index, &reward,           &left};
   }
 };
 

@@ -36,9 +36,9 @@ Rollout play(LatentEnvironment& environment, Policy& policy, bool greedy, uint64
 /// Generalised advantage estimation (Schulman et al. 2016, eq. 16). All [T, B] but last_value [B]:
 /// the critic where each trajectory ended, used where it was truncated before the horizon; after a
 /// terminated step and at the horizon the value is 0. Zero where not alive. Who sees the time to go
-/// must not be promised what lies beyond it (Pardo et al. 2018, section 3): rewards that M takes for a
-/// little more than they are would else be worth 1 / (1 - gamma) of themselves to a policy that never
-/// stops.
+/// must not be promised what lies beyond it (Pardo et al. 2018, section 3): rewards that M takes
+/// for a little more than they are would else be worth 1 / (1 - gamma) of themselves to a policy
+/// that never stops.
 torch::Tensor generalized_advantage(const Rollout& rollout, const torch::Tensor& value,
                                     const torch::Tensor& last_value, double gamma, double lambda);
 /// Discounted sums of the rewards that follow, no bootstrap, [T, B].

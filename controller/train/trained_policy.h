@@ -14,7 +14,8 @@ struct TrainedPolicy {
   std::shared_ptr<Encoder> encoder;
   std::shared_ptr<WorldModel> world;
   std::shared_ptr<Policy> policy;
-  /// Configuration of the environment that it was trained on, as YAML; empty where the file says none.
+  /// Configuration of the environment that it was trained on, as YAML; empty where the file says
+  /// none.
   std::string environment = {};
 
   /// The environment that it was trained on, with the names that it knows.

@@ -38,13 +38,15 @@ void require_learnable(const TrainerConfig& config, const LearningSetup& setup) 
   if (trainer == TrainerKind::kPlan && setup.updates > 0)
     throw InputError("dream.trainer=plan has no weights to train; set dream.updates=0");
   if (trainer != TrainerKind::kPlan && setup.depth > 0 && !values_the_rest(trainer))
-    throw InputError("dream.depth {} ends dreams early, and {} has no critic for the rest; set dream.depth=0",
-                     setup.depth, name_of(trainer));
+    throw InputError(
+        "dream.depth {} ends dreams early, and {} has no critic for the rest; set dream.depth=0",
+        setup.depth, name_of(trainer));
   const int64_t population = config.cmaes.population;
   if (trainer == TrainerKind::kCmaEs && setup.batch % population != 0)
-    throw InputError("dream.batch {} cannot be shared evenly by dream.cmaes.population {}; make the batch a "
-                     "multiple, such as dream.batch={}", setup.batch, population,
-                     (setup.batch / population + 1) * population);
+    throw InputError(
+        "dream.batch {} cannot be shared evenly by dream.cmaes.population {}; make the batch a "
+        "multiple, such as dream.batch={}",
+        setup.batch, population, (setup.batch / population + 1) * population);
 }
 
 std::unique_ptr<Trainer> make_trainer(const LatentSpec& spec, const TrainerConfig& config,
@@ -74,27 +76,32 @@ void store_policy(Checkpoint& checkpoint, const Trainer& trainer, const TrainerC
 
 uint64_t policy_seed(const Checkpoint& checkpoint) {
   const auto seed = checkpoint.counters.find("policy_seed");
-  if (seed == checkpoint.counters.end()) throw InputError("holds no policy; `reverie dream_train` writes one");
+  if (seed == checkpoint.counters.end())
+    throw InputError("holds no policy; `reverie dream_train` writes one");
   return static_cast<uint64_t>(seed->second);
 }
 
-void require_same_policy(const std::string& path, const Checkpoint& checkpoint, const TrainerConfig& config) {
+void require_same_policy(const std::string& path, const Checkpoint& checkpoint,
+                         const TrainerConfig& config) {
   const auto text = checkpoint.configs.find("controller");
   if (text == checkpoint.configs.end()) return;
-  TrainerConfig trained = with_context(path, [&] { return stored_settings(text->second); }), now = config;
+  TrainerConfig trained = with_context(path, [&] { return stored_settings(text->second); }),
+                now = config;
   const ConfigFields before(trained), after(now);
   for (size_t i = 0; i < after.all().size(); ++i) {
     const std::string& key = after.all()[i].key;
     if (!shapes_policy(key, config.trainer)) continue;
-    const std::string had = before.all()[i].get().items.front(), has = after.all()[i].get().items.front();
+    const std::string had = before.all()[i].get().items.front(),
+                      has = after.all()[i].get().items.front();
     if (had != has)
-      throw InputError("{}: trained with dream.{}={}, not {}; set dream.{}={}, or leave out --policy", path, key,
-                       had, has, key, had);
+      throw InputError(
+          "{}: trained with dream.{}={}, not {}; set dream.{}={}, or leave out --policy", path, key,
+          had, has, key, had);
   }
 }
 
-std::shared_ptr<Policy> load_policy(const Checkpoint& checkpoint,
-                                    std::shared_ptr<WorldModel> world, torch::Device device) {
+std::shared_ptr<Policy> load_policy(const Checkpoint& checkpoint, std::shared_ptr<WorldModel> world,
+                                    torch::Device device) {
   const auto text = checkpoint.configs.find("controller");
   if (text == checkpoint.configs.end())
     throw InputError("holds no policy; `reverie dream_train` writes one");

@@ -13,8 +13,10 @@ namespace reverie {
 
 enum class TrainerKind { kPpo, kCmaEs, kReinforce, kDqn, kPlan };
 inline EnumNames<TrainerKind> enum_names(TrainerKind) {
-  return {{TrainerKind::kPpo, "ppo"}, {TrainerKind::kCmaEs, "cmaes"},
-          {TrainerKind::kReinforce, "reinforce"}, {TrainerKind::kDqn, "dqn"},
+  return {{TrainerKind::kPpo, "ppo"},
+          {TrainerKind::kCmaEs, "cmaes"},
+          {TrainerKind::kReinforce, "reinforce"},
+          {TrainerKind::kDqn, "dqn"},
           {TrainerKind::kPlan, "plan"}};
 }
 
@@ -22,13 +24,16 @@ inline EnumNames<TrainerKind> enum_names(TrainerKind) {
 struct TrainerConfig {
   TrainerKind trainer = TrainerKind::kPpo;
   ActorCriticConfig policy;
-  PpoConfig ppo{.gamma = 0.97};  ///< with more, policies of short dreams put off what gains (experiments/learning)
+  PpoConfig ppo{
+      .gamma =
+          0.97};  ///< with more, policies of short dreams put off what gains (experiments/learning)
   CmaEsConfig cmaes;
   ReinforceConfig reinforce;
   DqnConfig dqn;
   PlanConfig plan;
 
-  template <class V> void fields(V& v) {
+  template <class V>
+  void fields(V& v) {
     v.field("trainer", trainer, "What trains the policy; plan: nothing does, it plans with M");
     v.section("policy", policy, "The policy of ppo, reinforce and dqn");
     v.section("ppo", ppo, "Proximal policy optimization");
@@ -58,12 +63,13 @@ void store_policy(Checkpoint& checkpoint, const Trainer& trainer, const TrainerC
                   uint64_t seed);
 /// The seed that was stored with a policy. InputError where the checkpoint holds none.
 uint64_t policy_seed(const Checkpoint& checkpoint);
-/// InputError, naming the file, when its policy is of another trainer than `config` says, or of other settings of
-/// `policy`, under which its weights mean something else. Files that hold no settings pass.
-void require_same_policy(const std::string& path, const Checkpoint& checkpoint, const TrainerConfig& config);
+/// InputError, naming the file, when its policy is of another trainer than `config` says, or of
+/// other settings of `policy`, under which its weights mean something else. Files that hold no
+/// settings pass.
+void require_same_policy(const std::string& path, const Checkpoint& checkpoint,
+                         const TrainerConfig& config);
 /// The policy of a checkpoint of kind "policy", for latents of `world`.
-std::shared_ptr<Policy> load_policy(const Checkpoint& checkpoint,
-                                    std::shared_ptr<WorldModel> world,
+std::shared_ptr<Policy> load_policy(const Checkpoint& checkpoint, std::shared_ptr<WorldModel> world,
                                     torch::Device device = torch::kCPU);
 
 }  // namespace reverie

@@ -56,7 +56,8 @@ double TrainingSeries::before(const std::string& counter) const {
   if (counter == "surrogate_steps") return static_cast<double>(surrogate_steps_);
   for (const auto& [field, member] : kCounterFields) {
     if (counter == std::string("training_") + field) return static_cast<double>(training_.*member);
-    if (counter == std::string("validation_") + field) return static_cast<double>(validation_.*member);
+    if (counter == std::string("validation_") + field)
+      return static_cast<double>(validation_.*member);
   }
   return 0;
 }

@@ -8,16 +8,17 @@
 
 namespace reverie {
 
-/// Trainings that follow on each other, told as one: with the policy of the one whose validation was best, and
-/// the updates, the real work and the time of all.
+/// Trainings that follow on each other, told as one: with the policy of the one whose validation
+/// was best, and the updates, the real work and the time of all.
 class TrainingSeries {
  public:
-  /// Writes to `directory`, which exists. `part` names what follows on each other in the rows of metrics.jsonl. A
-  /// series that is resumed leaves the files as they are until it has come as far as they tell.
+  /// Writes to `directory`, which exists. `part` names what follows on each other in the rows of
+  /// metrics.jsonl. A series that is resumed leaves the files as they are until it has come as far
+  /// as they tell.
   TrainingSeries(std::string directory, std::string part, bool resume);
 
-  /// Adds a training that is in `where`: its rows to metrics.jsonl, counted on. Where its score is above all before,
-  /// its policy.pt becomes that of the series.
+  /// Adds a training that is in `where`: its rows to metrics.jsonl, counted on. Where its score is
+  /// above all before, its policy.pt becomes that of the series.
   void add(const TrainingResult& result, const std::string& where);
 
   /// Where the best of those added is.
@@ -26,7 +27,8 @@ class TrainingSeries {
   /// Real work of learning that was done between trainings.
   void add_training(const EnvCounters& counters) { training_ += counters; }
 
-  /// That of the best, but for what counts all; its best update counts from the first update of all.
+  /// That of the best, but for what counts all; its best update counts from the first update of
+  /// all.
   TrainingResult result() const;
 
  private:

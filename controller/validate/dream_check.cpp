@@ -11,10 +11,12 @@ LatentObservation start_observation(Encoder& encoder, WorldModel& world,
                                     std::span<const Environment* const> environments,
                                     LatentState& state) {
   std::vector<Observation> observations;
-  for (const Environment* environment : environments) observations.push_back(environment->observe());
+  for (const Environment* environment : environments)
+    observations.push_back(environment->observe());
   const EncodedStates seen = encoder.see(observations);
   state = world.begin(seen.latents);
-  return observation_of(state, seen.mask, torch::ones({std::ssize(observations)}, state.latents.z.options()));
+  return observation_of(state, seen.mask,
+                        torch::ones({std::ssize(observations)}, state.latents.z.options()));
 }
 
 std::vector<DreamtEpisode> dream_episodes(WorldModel& world, Policy& policy, LatentState state,
@@ -70,8 +72,9 @@ void replay(Environment& environment, const DreamtEpisode& dreamt, DreamCheck& c
 
 }  // namespace
 
-std::vector<DreamtEpisode> dream_from(std::span<const Environment* const> starts, Encoder& encoder, WorldModel& world,
-                                      Policy& policy, bool greedy, double temperature, Rng& rng) {
+std::vector<DreamtEpisode> dream_from(std::span<const Environment* const> starts, Encoder& encoder,
+                                      WorldModel& world, Policy& policy, bool greedy,
+                                      double temperature, Rng& rng) {
   torch::NoGradGuard no_grad;
   LatentState state;
   const LatentObservation start = start_observation(encoder, world, starts, state);
@@ -92,7 +95,8 @@ DreamCheck check_dream(Encoder& encoder, WorldModel& world, Policy& policy,
   std::vector<std::unique_ptr<Environment>> environments;
   std::vector<const Environment*> starts;
   for (const uint64_t seed : seeds) {
-    starts.push_back(environments.emplace_back(translated(prototype.fork(), world.spec().env)).get());
+    starts.push_back(
+        environments.emplace_back(translated(prototype.fork(), world.spec().env)).get());
     environments.back()->reset(seed);
   }
   const auto dreamt = dream_from(starts, encoder, world, policy, greedy, temperature, rng);

@@ -18,19 +18,21 @@ struct DreamtEpisode {
   bool over = false;
 };
 
-/// Dreams one episode from where each environment, with the names that M knows, begins one: M alone, at `temperature`, until it believes in the end,
-/// NO-OP or the horizon.
-std::vector<DreamtEpisode> dream_from(std::span<const Environment* const> starts, Encoder& encoder, WorldModel& world,
-                                      Policy& policy, bool greedy, double temperature, Rng& rng);
+/// Dreams one episode from where each environment, with the names that M knows, begins one: M
+/// alone, at `temperature`, until it believes in the end, NO-OP or the horizon.
+std::vector<DreamtEpisode> dream_from(std::span<const Environment* const> starts, Encoder& encoder,
+                                      WorldModel& world, Policy& policy, bool greedy,
+                                      double temperature, Rng& rng);
 
 /// How far a policy's dreams can be lived: action sequences chosen in the dream, replayed for real.
 struct DreamCheck {
   int64_t episodes = 0;
-  int64_t actions = 0;       ///< taken in the dream, NO-OP included
-  int64_t invalid = 0;       ///< of these, actions that the real state does not have
-  double first_invalid = 0;  ///< mean step of an episode's first such action, its length if it has none
-  double dream_return = 0;   ///< mean, as dreamt
-  double real_return = 0;    ///< mean of the same sequences for real, invalid actions left out
+  int64_t actions = 0;  ///< taken in the dream, NO-OP included
+  int64_t invalid = 0;  ///< of these, actions that the real state does not have
+  double first_invalid =
+      0;  ///< mean step of an episode's first such action, its length if it has none
+  double dream_return = 0;  ///< mean, as dreamt
+  double real_return = 0;   ///< mean of the same sequences for real, invalid actions left out
 
   double invalid_action_rate() const {
     return actions > 0 ? static_cast<double>(invalid) / static_cast<double>(actions) : 0;
@@ -40,8 +42,8 @@ struct DreamCheck {
   Metrics metrics() const;
 };
 
-/// Dreams one episode from the real start state of each seed and replays it on forks of `prototype`. `counters`
-/// gains the real work.
+/// Dreams one episode from the real start state of each seed and replays it on forks of
+/// `prototype`. `counters` gains the real work.
 DreamCheck check_dream(Encoder& encoder, WorldModel& world, Policy& policy,
                        const Environment& prototype, std::span<const uint64_t> seeds, bool greedy,
                        double temperature, Rng& rng, EnvCounters& counters);

@@ -29,7 +29,8 @@ ValidationScore score_of(const EnvSpec& spec, const Gains& greedy, const Gains& 
   const double average = (greedy.mean + sampled.mean) / 2;
   if (spec.stochastic) return {average, average};
   Gains both = greedy;
-  for (size_t i = 0; i < both.best.size(); ++i) both.best[i] = std::max(both.best[i], sampled.best[i]);
+  for (size_t i = 0; i < both.best.size(); ++i)
+    both.best[i] = std::max(both.best[i], sampled.best[i]);
   return {both.mean_of_best(), average};
 }
 
@@ -75,8 +76,10 @@ RealJudge::RealJudge(std::shared_ptr<Environment> environment, std::shared_ptr<E
       config_(config),
       seed_(seed) {
   if (config_.measure == MeasureValidation::kAlways && !environment_->spec().measurable)
-    throw InputError("validation.measure=always: the environment '{}' has nothing that can be measured end to end",
-                     environment_->spec().name);
+    throw InputError(
+        "validation.measure=always: the environment '{}' has nothing that can be measured end to "
+        "end",
+        environment_->spec().name);
 }
 
 bool RealJudge::measures() const {
@@ -91,9 +94,9 @@ Validation RealJudge::validate(Policy& policy, int64_t update) {
       play_for_real(*environment_, encoder_, world_, policy, true, 1, measures(), rng, counters_);
   const EnvSpec& spec = environment_->spec();
   const auto judged_by = measures() ? &RealEpisodes::measured : &RealEpisodes::improvement;
-  Validation result{score_of(spec, greedy.*judged_by, greedy.*judged_by),
-                    {{"greedy_improvement", greedy.improvement.mean},
-                     {"greedy_return", greedy.mean_return}}};
+  Validation result{
+      score_of(spec, greedy.*judged_by, greedy.*judged_by),
+      {{"greedy_improvement", greedy.improvement.mean}, {"greedy_return", greedy.mean_return}}};
   if (measures()) result.metrics.emplace_back("greedy_measured", greedy.measured.mean);
   if (config_.sampled > 0) {
     const RealEpisodes sampled = play_for_real(*environment_, encoder_, world_, policy, false,

@@ -8,8 +8,8 @@
 
 namespace reverie {
 
-/// Whether validation measures end to end; automatic: where the environment's costs or rewards are measured,
-/// and whole graphs can be.
+/// Whether validation measures end to end; automatic: where the environment's costs or rewards are
+/// measured, and whole graphs can be.
 enum class MeasureValidation { kAuto, kAlways, kNever };
 inline EnumNames<MeasureValidation> enum_names(MeasureValidation) {
   return {{MeasureValidation::kAuto, "auto"},
@@ -23,15 +23,18 @@ struct ValidationConfig {
   double temperature = 1;
   MeasureValidation measure = MeasureValidation::kAuto;
 
-  template <class V> void fields(V& v) {
+  template <class V>
+  void fields(V& v) {
     v.field("sampled", sampled, "Sampled episodes for real per start graph, beside the greedy one",
             at_least(0));
     v.field("dreams", dreams,
-            "Dreams whose actions are replayed for real; they tell of invalid actions and choose nothing",
+            "Dreams whose actions are replayed for real; they tell of invalid actions and choose "
+            "nothing",
             at_least(0));
     v.field("temperature", temperature, "Temperature of these dreams", at_least(0));
     v.field("measure", measure,
-            "Judge by the best states measured end to end: always, never, or auto: where costs or rewards are "
+            "Judge by the best states measured end to end: always, never, or auto: where costs or "
+            "rewards are "
             "measured");
   }
 };
@@ -52,18 +55,19 @@ struct RealEpisodes {
   Gains measured;     ///< Environment::measured_gain, where asked for
 };
 
-/// Plays `episodes_per_start` episodes on every start graph, all at once. InputError where `measure` and the
-/// environment has nothing to measure.
+/// Plays `episodes_per_start` episodes on every start graph, all at once. InputError where
+/// `measure` and the environment has nothing to measure.
 RealEpisodes play_for_real(const Environment& environment, std::shared_ptr<Encoder> encoder,
                            std::shared_ptr<WorldModel> world, Policy& policy, bool greedy,
                            int64_t episodes_per_start, bool measure, Rng& rng,
                            EnvCounters& counters);
 
-/// Judges policies in the real environment, in percent of improvement by the best states of episodes,
-/// mean over start graphs: by what the best of the greedy and the sampled episodes found, and midway between
-/// the greedy episode and the mean of the sampled ones (ValidationScore::average). The latter alone counts where
-/// the environment is stochastic. Improvements are of costs, or where `measure` says so of what is measured end
-/// to end. The parts of these and replayed dreams, where there are any, are reported beside it.
+/// Judges policies in the real environment, in percent of improvement by the best states of
+/// episodes, mean over start graphs: by what the best of the greedy and the sampled episodes found,
+/// and midway between the greedy episode and the mean of the sampled ones
+/// (ValidationScore::average). The latter alone counts where the environment is stochastic.
+/// Improvements are of costs, or where `measure` says so of what is measured end to end. The parts
+/// of these and replayed dreams, where there are any, are reported beside it.
 class RealJudge {
  public:
   RealJudge(std::shared_ptr<Environment> environment, std::shared_ptr<Encoder> encoder,

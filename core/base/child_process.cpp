@@ -165,7 +165,8 @@ ChildAnswer ChildProcess::ask(std::string_view request) {
   if (socket_ >= 0 && owner_ != ::getpid()) end();
   if (socket_ < 0) start();
   if (send_message(socket_, request))
-    if (auto answer = receive_message(socket_)) return {ChildAnswer::End::kAnswered, std::move(*answer)};
+    if (auto answer = receive_message(socket_))
+      return {ChildAnswer::End::kAnswered, std::move(*answer)};
   return end();
 }
 

@@ -10,14 +10,15 @@
 namespace reverie {
 
 struct ChildLimits {
-  int seconds = 10;                       ///< of processor time for one request
-  int64_t bytes = int64_t{1} << 30;       ///< of address space beyond what the process began with
+  int seconds = 10;                  ///< of processor time for one request
+  int64_t bytes = int64_t{1} << 30;  ///< of address space beyond what the process began with
 };
 
 struct ChildAnswer {
   enum class End { kAnswered, kCrashed, kTookTooMuch };
   End end = End::kAnswered;
-  /// What the function returned; how the child ended otherwise, as in "signal 11 (Segmentation fault)".
+  /// What the function returned; how the child ended otherwise, as in "signal 11 (Segmentation
+  /// fault)".
   std::string text;
 
   bool answered() const { return end == End::kAnswered; }

@@ -218,7 +218,8 @@ void ConfigFields::unknown(const std::string& key) const {
   if (nearest) throw InputError("unknown key '{}'; did you mean '{}'?", key, *nearest);
   std::string section = internal::section_of(key);
   while (!section.empty() && !is_section(section)) section = internal::section_of(section);
-  std::erase_if(known, [&](const std::string& name) { return internal::section_of(name) != section; });
+  std::erase_if(known,
+                [&](const std::string& name) { return internal::section_of(name) != section; });
   throw InputError("unknown key '{}'; known are {}", key, fmt::join(known, ", "));
 }
 
@@ -238,9 +239,8 @@ void ConfigFields::set(const std::string& assignment) {
   const size_t equals = assignment.find('=');
   if (equals == std::string::npos || equals == 0)
     throw InputError("--set {}: give key=value", assignment);
-  with_context("--set " + assignment, [&] {
-    set_value(assignment.substr(0, equals), assignment.substr(equals + 1));
-  });
+  with_context("--set " + assignment,
+               [&] { set_value(assignment.substr(0, equals), assignment.substr(equals + 1)); });
 }
 
 void ConfigFields::set_value(const std::string& key, const std::string& value) {
@@ -301,8 +301,8 @@ std::string ConfigFields::help() const {
   std::string text;
   for (const ConfigField& field : fields_) {
     const ConfigText value = field.get();
-    const std::string shown = value.list ? fmt::format("[{}]", fmt::join(value.items, ", "))
-                                         : value.items[0];
+    const std::string shown =
+        value.list ? fmt::format("[{}]", fmt::join(value.items, ", ")) : value.items[0];
     text += fmt::format("  {} = {}  ({})\n      {}\n", field.key, shown, field.type, field.help);
   }
   return text;

@@ -24,8 +24,8 @@ namespace reverie {
 //     }
 //   };
 //   struct DreamConfig {
-//     PpoConfig ppo;
-//     template <class V> void fields(V& v) { v.section("ppo", ppo, "Proximal policy optimization"); }
+//     PpoConfig ppo; template <class V> void fields(V& v) { v.section("ppo", ppo, "Proximal policy
+//     optimization"); }
 //   };
 //
 // ConfigFields(config) then reads YAML, applies "ppo.clip=0.1", dumps, and explains. Types: bool,
@@ -92,8 +92,10 @@ struct ConfigScalar {
       const double low = static_cast<double>(std::numeric_limits<T>::min());
       const double high = static_cast<double>(std::numeric_limits<T>::max());
       T value;
-      if constexpr (std::is_signed_v<T>) value = static_cast<T>(parse_integer(text, low, high));
-      else value = static_cast<T>(parse_unsigned(text, low, high));
+      if constexpr (std::is_signed_v<T>)
+        value = static_cast<T>(parse_integer(text, low, high));
+      else
+        value = static_cast<T>(parse_unsigned(text, low, high));
       check_range(static_cast<double>(value), range);
       return value;
     } else if constexpr (std::is_floating_point_v<T>) {
@@ -110,7 +112,8 @@ struct ConfigScalar {
     if constexpr (std::is_same_v<T, bool>) {
       return value ? "true" : "false";
     } else if constexpr (std::is_enum_v<T>) {
-      for (const auto& [known, name] : enum_names(T{})) if (known == value) return std::string(name);
+      for (const auto& [known, name] : enum_names(T{}))
+        if (known == value) return std::string(name);
       return "?";
     } else if constexpr (std::is_integral_v<T>) {
       return std::to_string(value);
@@ -124,11 +127,16 @@ struct ConfigScalar {
   }
 
   static std::string type(const ConfigRange& range) {
-    if constexpr (std::is_same_v<T, bool>) return "bool";
-    else if constexpr (std::is_enum_v<T>) return "one of " + join_names(names());
-    else if constexpr (std::is_integral_v<T>) return "integer" + range_text(range);
-    else if constexpr (std::is_floating_point_v<T>) return "number" + range_text(range);
-    else return "string";
+    if constexpr (std::is_same_v<T, bool>)
+      return "bool";
+    else if constexpr (std::is_enum_v<T>)
+      return "one of " + join_names(names());
+    else if constexpr (std::is_integral_v<T>)
+      return "integer" + range_text(range);
+    else if constexpr (std::is_floating_point_v<T>)
+      return "number" + range_text(range);
+    else
+      return "string";
   }
 };
 
@@ -143,7 +151,9 @@ std::vector<std::string> list_items(const ConfigText& text);
 class ConfigFields {
  public:
   template <class C>
-  explicit ConfigFields(C& config) { config.fields(*this); }
+  explicit ConfigFields(C& config) {
+    config.fields(*this);
+  }
 
   /// YAML; keys that are not listed keep their values. An unknown or repeated key is an error that
   /// shows the nearest known key, or where none is near those of its section.
@@ -168,7 +178,9 @@ class ConfigFields {
                        [&value, range](const ConfigText& text) {
                          value = Scalar::parse(internal::single_item(text), range);
                        },
-                       [&value] { return ConfigText{false, {Scalar::print(value)}}; },
+                       [&value] {
+                         return ConfigText{false, {Scalar::print(value)}};
+                       },
                        std::is_same_v<T, std::string>});
   }
 

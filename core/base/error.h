@@ -32,7 +32,8 @@ class InternalError : public std::logic_error {
   explicit InternalError(const std::string& message) : std::logic_error(message) {}
 };
 
-/// Runs `body`; an InputError that leaves it gains "`context`: " in front, unless it begins so already.
+/// Runs `body`; an InputError that leaves it gains "`context`: " in front, unless it begins so
+/// already.
 template <typename Body>
 decltype(auto) with_context(std::string_view context, Body&& body) {
   try {
@@ -62,21 +63,21 @@ std::string show(const T& value) {
 }  // namespace reverie
 
 /// Throws InternalError when `condition` is false. Further arguments are an fmt message.
-#define REVERIE_CHECK(condition, ...)                                              \
-  do {                                                                             \
-    if (!(condition)) [[unlikely]]                                                 \
-      ::reverie::internal::check_failed(__FILE__, __LINE__, #condition,            \
-                                        ::fmt::format("" __VA_ARGS__));            \
+#define REVERIE_CHECK(condition, ...)                                   \
+  do {                                                                  \
+    if (!(condition)) [[unlikely]]                                      \
+      ::reverie::internal::check_failed(__FILE__, __LINE__, #condition, \
+                                        ::fmt::format("" __VA_ARGS__)); \
   } while (false)
 
-#define REVERIE_CHECK_OP(a, op, b)                                                            \
-  do {                                                                                        \
-    const auto& reverie_a = (a);                                                              \
-    const auto& reverie_b = (b);                                                              \
-    if (!(reverie_a op reverie_b)) [[unlikely]]                                               \
-      ::reverie::internal::check_failed(__FILE__, __LINE__, #a " " #op " " #b,                \
-                                        ::reverie::internal::show(reverie_a) + " against " +  \
-                                            ::reverie::internal::show(reverie_b));            \
+#define REVERIE_CHECK_OP(a, op, b)                                                           \
+  do {                                                                                       \
+    const auto& reverie_a = (a);                                                             \
+    const auto& reverie_b = (b);                                                             \
+    if (!(reverie_a op reverie_b)) [[unlikely]]                                              \
+      ::reverie::internal::check_failed(__FILE__, __LINE__, #a " " #op " " #b,               \
+                                        ::reverie::internal::show(reverie_a) + " against " + \
+                                            ::reverie::internal::show(reverie_b));           \
   } while (false)
 
 #define REVERIE_CHECK_EQ(a, b) REVERIE_CHECK_OP(a, ==, b)

@@ -42,8 +42,7 @@ BlasProbe probe_blas() {
   void* symbol = dlsym(RTLD_DEFAULT, kName);
   if (symbol == nullptr)
     if (void* blas = dlopen("libblas.so.3", RTLD_LAZY | RTLD_LOCAL)) symbol = dlsym(blas, kName);
-  if (symbol != nullptr)
-    probe.core_name = reinterpret_cast<char* (*)()>(symbol)();
+  if (symbol != nullptr) probe.core_name = reinterpret_cast<char* (*)()>(symbol)();
 #if defined(__x86_64__)
   probe.avx2 = __builtin_cpu_supports("avx2");
   probe.avx512 = __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&

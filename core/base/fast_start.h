@@ -14,7 +14,7 @@ namespace reverie {
 ///    processors that first had it; those by AMD keep theirs.
 ///  - OMP_WAIT_POLICY=passive: threads that wait leave the processor to others.
 struct BlasSettings {
-  std::string core_type;    ///< of all, empty: leave as it is
+  std::string core_type;  ///< of all, empty: leave as it is
   std::string capability;
   std::string wait_policy;
 
@@ -36,22 +36,22 @@ struct BlasProbe {
 BlasProbe probe_blas();
 BlasSettings better_settings(const BlasProbe& probe);
 
-/// Call before anything is computed. Replaces this process by itself, once, under better settings where there are
-/// any and that is possible. Then keeps memory that was freed for what is allocated next: tensors of a
-/// training step come back in the same sizes, and pages given to the system and taken back cost a
-/// quarter of the time. The process stays as large as it once was.
+/// Call before anything is computed. Replaces this process by itself, once, under better settings
+/// where there are any and that is possible. Then keeps memory that was freed for what is allocated
+/// next: tensors of a training step come back in the same sizes, and pages given to the system and
+/// taken back cost a quarter of the time. The process stays as large as it once was.
 void start_fast(char** argv);
 
-/// Replaces this process by a program, under better settings where there are any: it need not start twice.
-/// InputError where that cannot be.
+/// Replaces this process by a program, under better settings where there are any: it need not start
+/// twice. InputError where that cannot be.
 [[noreturn]] void become(const std::string& program, char** argv);
 
-/// Has large blocks (8 MiB and more) go back to the system as soon as they are freed, from now on: for work on
-/// tensors of many sizes, whose remains would never be as large as the next one.
+/// Has large blocks (8 MiB and more) go back to the system as soon as they are freed, from now on:
+/// for work on tensors of many sizes, whose remains would never be as large as the next one.
 void return_large_blocks();
 
-/// Gives what was kept back to the system where it is much: between phases of work on large tensors that
-/// need other sizes, for which it would be too scattered.
+/// Gives what was kept back to the system where it is much: between phases of work on large tensors
+/// that need other sizes, for which it would be too scattered.
 void give_back_memory();
 
 }  // namespace reverie

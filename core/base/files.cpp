@@ -29,7 +29,8 @@ fs::path end_of_links(fs::path path) {
   std::error_code error;
   for (int i = 0; i < kMostLinks && fs::is_symlink(path, error); ++i)
     path = path.parent_path() / fs::read_symlink(path, error);
-  if (fs::is_symlink(path, error)) throw InputError("{}: symbolic links go in circles", path.string());
+  if (fs::is_symlink(path, error))
+    throw InputError("{}: symbolic links go in circles", path.string());
   return path;
 }
 
@@ -57,7 +58,8 @@ void write_file(const std::string& path, std::string_view content) {
   aside.commit();
 }
 
-AsideFile::AsideFile(const std::string& path) : path_(end_of_links(path)), temporary_(temporary_name(path_)) {
+AsideFile::AsideFile(const std::string& path)
+    : path_(end_of_links(path)), temporary_(temporary_name(path_)) {
   require_no_pipe(path_);  // to rename over a device is to delete it
   const int file = open(temporary_.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
   if (file < 0) throw InputError("{}: cannot be written: {}", path, std::strerror(errno));
@@ -78,8 +80,7 @@ void create_directory(const std::string& directory) {
   std::error_code error;
   fs::create_directories(directory, error);
   if (error) throw InputError("{}: cannot be created: {}", directory, error.message());
-  if (!is_directory(directory))
-    throw InputError("{}: is a file, a directory is needed", directory);
+  if (!is_directory(directory)) throw InputError("{}: is a file, a directory is needed", directory);
   AsideFile probe(directory + "/writable");
 }
 

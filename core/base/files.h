@@ -12,8 +12,8 @@ std::string read_file(const std::string& path);
 /// when the place cannot be written, or is a device or pipe.
 void write_file(const std::string& path, std::string_view content);
 
-/// For writers that need a path of their own (archives): write to `temporary()`, then
-/// `commit()` renames it to the final name, or what that links to. Without commit the temporary is removed.
+/// For writers that need a path of their own (archives): write to `temporary()`, then `commit()`
+/// renames it to the final name, or what that links to. Without commit the temporary is removed.
 class AsideFile {
  public:
   explicit AsideFile(const std::string& path);

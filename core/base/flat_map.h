@@ -8,7 +8,8 @@
 
 namespace reverie {
 
-/// From 64-bit keys (not ~0) to 32-bit values, without removal: a few million entries in little room.
+/// From 64-bit keys (not ~0) to 32-bit values, without removal: a few million entries in little
+/// room.
 class FlatMap {
  public:
   static constexpr uint32_t kNone = ~uint32_t{0};

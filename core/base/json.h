@@ -30,8 +30,9 @@ inline constexpr bool is_map<std::map<std::string, T>> = true;
 }  // namespace internal
 
 /// A value of JSON (RFC 8259). Braces make objects, which keep the order of their members:
-/// Json{{"model", name}, {"cost", {{"runtime_ms", 0.5}}}}; vectors make arrays, maps objects. nlohmann's library reads
-/// and writes the text; what is given out is checked here: a number that does not fit is an InputError.
+/// Json{{"model", name}, {"cost", {{"runtime_ms", 0.5}}}}; vectors make arrays, maps objects.
+/// nlohmann's library reads and writes the text; what is given out is checked here: a number that
+/// does not fit is an InputError.
 class Json {
  public:
   struct Member;
@@ -41,8 +42,7 @@ class Json {
   Json(std::nullptr_t = nullptr);
   Json(std::same_as<bool> auto value);
   template <std::integral T>
-    requires(!std::same_as<T, bool>)
-  Json(T value);
+  requires(!std::same_as<T, bool>) Json(T value);
   /// What is not finite becomes null: JSON has no number for it.
   Json(std::floating_point auto value);
   Json(const char* text);
@@ -61,8 +61,9 @@ class Json {
   Json& operator=(Json&&) noexcept;
   ~Json();
 
-  /// One value with nothing but white space around it, of at most 100 levels, in UTF-8; of members of one name
-  /// the last counts. Else an InputError that says from which byte (0 is the first) on and why.
+  /// One value with nothing but white space around it, of at most 100 levels, in UTF-8; of members
+  /// of one name the last counts. Else an InputError that says from which byte (0 is the first) on
+  /// and why.
   static Json parse(std::string_view text);
   /// On one line; with `indent` each element and member on its own, so many spaces further in than
   /// what holds it. Numbers read back as the same; bytes that are no UTF-8 become U+FFFD.
@@ -77,8 +78,8 @@ class Json {
   }
   bool is_number() const { return is_integer() || std::holds_alternative<double>(value_); }
 
-  /// As bool, number, std::string, std::vector or std::map with keys of text; InputError where it is
-  /// something else or does not fit.
+  /// As bool, number, std::string, std::vector or std::map with keys of text; InputError where it
+  /// is something else or does not fit.
   template <typename T>
   T get() const;
   /// InputError where this is none.
@@ -91,8 +92,8 @@ class Json {
   /// The member of an object, added at its end where it is not there. Of null it makes an object.
   Json& operator[](std::string_view name);
 
-  /// Calls `visitor` with what it holds: std::monostate (null), bool, int64_t, uint64_t (what is beyond
-  /// int64_t), double, std::string, Array or Object.
+  /// Calls `visitor` with what it holds: std::monostate (null), bool, int64_t, uint64_t (what is
+  /// beyond int64_t), double, std::string, Array or Object.
   template <typename Visitor>
   void visit(Visitor&& visitor) const {
     std::visit(std::forward<Visitor>(visitor), value_);
@@ -130,8 +131,7 @@ inline bool Json::operator==(const Json& other) const { return value_ == other.v
 Json::Json(std::same_as<bool> auto value) : value_(value) {}
 
 template <std::integral T>
-  requires(!std::same_as<T, bool>)
-Json::Json(T value) {
+requires(!std::same_as<T, bool>) Json::Json(T value) {
   if (std::in_range<int64_t>(value)) {
     value_ = static_cast<int64_t>(value);
   } else {
@@ -173,8 +173,7 @@ T Json::get() const {
     refuse("a number");
   } else if constexpr (internal::is_vector<T>) {
     T elements;
-    for (const Json& element : array())
-      elements.push_back(element.get<typename T::value_type>());
+    for (const Json& element : array()) elements.push_back(element.get<typename T::value_type>());
     return elements;
   } else {
     static_assert(internal::is_map<T>);

@@ -42,7 +42,9 @@ std::string varint(uint64_t value) {
   return bytes + static_cast<char>(value);
 }
 
-std::string tag(int field, int wire_type) { return varint(static_cast<uint64_t>(field << 3 | wire_type)); }
+std::string tag(int field, int wire_type) {
+  return varint(static_cast<uint64_t>(field << 3 | wire_type));
+}
 
 std::string message_field(int field, std::string_view bytes) {
   return tag(field, kLengthDelimited) + varint(bytes.size()) + std::string(bytes);

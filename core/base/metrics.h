@@ -33,7 +33,8 @@ struct MetricsRow {
   int64_t step = 0;
   std::map<std::string, double> values;
 };
-/// Reads `metrics.jsonl`; a torn last line is skipped, any other that is no object is an InputError.
+/// Reads `metrics.jsonl`; a torn last line is skipped, any other that is no object is an
+/// InputError.
 std::vector<MetricsRow> read_metrics(const std::string& path);
 
 /// One record of a TFRecord file: uint64 length, masked CRC-32C of the length, the bytes, masked

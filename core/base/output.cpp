@@ -85,7 +85,8 @@ std::string shortened(std::string_view text, size_t length) {
 }  // namespace
 
 void guard_output() {
-  for (const int descriptor : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) open_if_closed(descriptor);
+  for (const int descriptor : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO})
+    open_if_closed(descriptor);
   std::signal(SIGPIPE, SIG_IGN);
   guard(stdout, &standard_output);
   guard(stderr, &standard_error);

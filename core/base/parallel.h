@@ -29,9 +29,9 @@ class WorkerPool {
   WorkerPool& operator=(const WorkerPool&) = delete;
 
   int workers() const { return static_cast<int>(threads_.size()) + 1; }
-  /// Calls body(index, worker) once for each index below `count` and returns when all are done. What
-  /// the lowest failing index threw is thrown again; indices not begun by then are left out. Not for
-  /// concurrent use.
+  /// Calls body(index, worker) once for each index below `count` and returns when all are done.
+  /// What the lowest failing index threw is thrown again; indices not begun by then are left out.
+  /// Not for concurrent use.
   void run(size_t count, const std::function<void(size_t index, int worker)>& body);
 
  private:
@@ -49,9 +49,9 @@ class WorkerPool {
   bool stop_ = false;
 };
 
-/// Calls produce(index, worker) for begin .. end - 1 on `workers` threads, and consume(index, result)
-/// in order on this one; at most `window` results are begun and not consumed. What either throws is
-/// thrown again, after all results before it were consumed.
+/// Calls produce(index, worker) for begin .. end - 1 on `workers` threads, and consume(index,
+/// result) in order on this one; at most `window` results are begun and not consumed. What either
+/// throws is thrown again, after all results before it were consumed.
 template <class Result>
 void ordered_parallel(size_t begin, size_t end, int workers, size_t window,
                       const std::function<Result(size_t index, int worker)>& produce,

@@ -36,7 +36,8 @@ std::string progress_line(const std::string& label, const std::string& unit, int
     const auto filled = static_cast<int>(std::min(done, total) * width / total);
     line += fmt::format(" [{:#<{}}{:.<{}}]", "", filled, "", width - filled);
   }
-  line += total > 0 ? fmt::format(" {}/{} {}", done, total, unit) : fmt::format(" {} {}", done, unit);
+  line +=
+      total > 0 ? fmt::format(" {}/{} {}", done, total, unit) : fmt::format(" {} {}", done, unit);
   const double rate = seconds > 0 ? static_cast<double>(done - first) / seconds : 0;
   if (rate > 0) line += fmt::format("  {:.3g}/s", rate);
   if (rate > 0 && done < total)

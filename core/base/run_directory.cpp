@@ -33,8 +33,10 @@ void first_difference(const std::string& directory, const std::string& old_confi
     if (!more_old) was = "nothing";
     if (!more_new) is = "nothing";
     if (was != is)
-      throw InputError("{}/config.yaml:{}: --resume needs the configuration it began with: there it "
-                       "says '{}', now it is '{}'", directory, line, was, is);
+      throw InputError(
+          "{}/config.yaml:{}: --resume needs the configuration it began with: there it "
+          "says '{}', now it is '{}'",
+          directory, line, was, is);
   }
 }
 
@@ -50,8 +52,8 @@ void require_empty(const std::string& directory) {
 std::string holder(int file) {
   struct stat status = {};
   if (::fstat(file, &status) != 0) return "another process";
-  const std::string place = fmt::format("{:02x}:{:02x}:{}", major(status.st_dev),
-                                        minor(status.st_dev), status.st_ino);
+  const std::string place =
+      fmt::format("{:02x}:{:02x}:{}", major(status.st_dev), minor(status.st_dev), status.st_ino);
   std::ifstream locks("/proc/locks");
   for (std::string line; std::getline(locks, line);) {
     std::istringstream words(line);
@@ -69,7 +71,8 @@ int lock(const std::string& directory) {
   const bool held = errno == EWOULDBLOCK;
   const std::string by = held ? holder(file) : "";
   ::close(file);
-  if (held) throw InputError("{}: {} writes it; wait for its end, or give another --out", directory, by);
+  if (held)
+    throw InputError("{}: {} writes it; wait for its end, or give another --out", directory, by);
   return -1;
 }
 

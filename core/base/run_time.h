@@ -6,8 +6,8 @@
 
 namespace reverie {
 
-/// Seconds that a run takes, those before it was stopped and resumed too. Kept in `directory`/seconds, a file of
-/// its own, as all else that a run writes follows from its seed.
+/// Seconds that a run takes, those before it was stopped and resumed too. Kept in
+/// `directory`/seconds, a file of its own, as all else that a run writes follows from its seed.
 class RunTime {
  public:
   /// `before`: seconds that went before it and count as its own.

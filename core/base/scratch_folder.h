@@ -8,13 +8,15 @@
 
 namespace reverie {
 
-/// A new folder for files that another program or library reads; it is gone, with them, when this is.
+/// A new folder for files that another program or library reads; it is gone, with them, when this
+/// is.
 class ScratchFolder {
  public:
   ScratchFolder() {
     std::string name = (std::filesystem::temp_directory_path() / "reverie-XXXXXX").string();
     if (mkdtemp(name.data()) == nullptr)
-      throw InputError("{}: no folder can be made there", std::filesystem::temp_directory_path().string());
+      throw InputError("{}: no folder can be made there",
+                       std::filesystem::temp_directory_path().string());
     path_ = name;
   }
   ~ScratchFolder() {

@@ -7,7 +7,9 @@
 namespace reverie {
 namespace {
 
-size_t default_population(double n) { return 4 + static_cast<size_t>(3 * std::log(std::max(n, 1.0))); }
+size_t default_population(double n) {
+  return 4 + static_cast<size_t>(3 * std::log(std::max(n, 1.0)));
+}
 
 }  // namespace
 
@@ -55,7 +57,8 @@ void SeparableCmaEs::tell(const std::vector<double>& costs) {
   REVERIE_CHECK_EQ(costs.size(), points_.size());
   std::vector<size_t> order(costs.size());
   std::iota(order.begin(), order.end(), size_t{0});
-  std::stable_sort(order.begin(), order.end(), [&](size_t a, size_t b) { return costs[a] < costs[b]; });
+  std::stable_sort(order.begin(), order.end(),
+                   [&](size_t a, size_t b) { return costs[a] < costs[b]; });
   std::vector<double> step(state_.mean.size(), 0.0);
   for (size_t parent = 0; parent < weights_.size(); ++parent)
     for (size_t i = 0; i < step.size(); ++i)
@@ -69,9 +72,9 @@ void SeparableCmaEs::adapt(const std::vector<double>& step, const std::vector<si
   const auto n = static_cast<double>(mean.size());
   double squares = 0;
   for (size_t i = 0; i < step.size(); ++i) {
-    path_sigma[i] = (1 - c_sigma_) * path_sigma[i] +
-                    std::sqrt(c_sigma_ * (2 - c_sigma_) * parents_effective_) * step[i] /
-                        std::sqrt(variance[i]);
+    path_sigma[i] =
+        (1 - c_sigma_) * path_sigma[i] + std::sqrt(c_sigma_ * (2 - c_sigma_) * parents_effective_) *
+                                             step[i] / std::sqrt(variance[i]);
     squares += path_sigma[i] * path_sigma[i];
   }
   const double length = std::sqrt(squares);

@@ -9,8 +9,8 @@ namespace reverie {
 
 /// CMA-ES with a diagonal covariance (Ros and Hansen, A Simple Modification in CMA-ES Achieving
 /// Linear Time and Space Complexity, PPSN 2008; constants of Hansen, The CMA Evolution Strategy: A
-/// Tutorial, 2016, table 1, with the learning rates of the covariance times (n + 2) / 3). Minimises;
-/// starts from a standard normal distribution times `sigma`.
+/// Tutorial, 2016, table 1, with the learning rates of the covariance times (n + 2) / 3).
+/// Minimises; starts from a standard normal distribution times `sigma`.
 class SeparableCmaEs {
  public:
   /// What changes from generation to generation; vectors have one number a dimension.

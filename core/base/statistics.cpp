@@ -45,15 +45,16 @@ void check_strata(const Strata& strata) {
   for (const std::vector<double>& stratum : strata) REVERIE_CHECK(!stratum.empty());
 }
 
-/// Of each sample, stratum by stratum, the weight with which all strata weigh the same; 1 where they have
-/// equally many samples.
+/// Of each sample, stratum by stratum, the weight with which all strata weigh the same; 1 where
+/// they have equally many samples.
 std::vector<double> equal_strata(const Strata& strata) {
   size_t samples = 0;
   for (const std::vector<double>& stratum : strata) samples += stratum.size();
   std::vector<double> weights;
   for (const std::vector<double>& stratum : strata)
-    weights.insert(weights.end(), stratum.size(),
-                   static_cast<double>(samples) / static_cast<double>(strata.size() * stratum.size()));
+    weights.insert(
+        weights.end(), stratum.size(),
+        static_cast<double>(samples) / static_cast<double>(strata.size() * stratum.size()));
   return weights;
 }
 

@@ -16,8 +16,14 @@ struct Picoseconds {
   }
 
   auto operator<=>(const Picoseconds&) const = default;
-  Picoseconds& operator+=(Picoseconds other) { count += other.count; return *this; }
-  Picoseconds& operator-=(Picoseconds other) { count -= other.count; return *this; }
+  Picoseconds& operator+=(Picoseconds other) {
+    count += other.count;
+    return *this;
+  }
+  Picoseconds& operator-=(Picoseconds other) {
+    count -= other.count;
+    return *this;
+  }
   friend Picoseconds operator+(Picoseconds a, Picoseconds b) { return a += b; }
   friend Picoseconds operator-(Picoseconds a, Picoseconds b) { return a -= b; }
 };

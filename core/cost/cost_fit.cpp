@@ -65,9 +65,8 @@ std::vector<Described> farthest_first(const CostFit& fit) {
       row.fitted += value * fit.weights.at(name);
     all.push_back(std::move(row));
   }
-  std::stable_sort(all.begin(), all.end(), [](const Described& a, const Described& b) {
-    return a.apart() > b.apart();
-  });
+  std::stable_sort(all.begin(), all.end(),
+                   [](const Described& a, const Described& b) { return a.apart() > b.apart(); });
   return all;
 }
 
@@ -75,16 +74,18 @@ std::vector<Described> farthest_first(const CostFit& fit) {
 
 void check_prior_of_fit(const CostModel& prior) {
   if (!prior.deterministic())
-    throw InputError("costs fitted to '{}', which measures, could not be read where that does not measure "
-                     "the same; fit roofline:<device>, or table:FILE with what it has measured",
-                     prior.name());
+    throw InputError(
+        "costs fitted to '{}', which measures, could not be read where that does not measure "
+        "the same; fit roofline:<device>, or table:FILE with what it has measured",
+        prior.name());
   if (prior.name().starts_with(kFitted))
     throw InputError("'{}' is fitted already; fit the source that it was fitted to", prior.name());
 }
 
 std::shared_ptr<CostModel> make_fitted_cost_model(const std::string& path) {
   CostFit fit = read_cost_fit(path);
-  auto prior = std::make_shared<RecordedPrior>(make_cost_model(fit.prior), std::move(fit.signatures));
+  auto prior =
+      std::make_shared<RecordedPrior>(make_cost_model(fit.prior), std::move(fit.signatures));
   return std::make_shared<WeightedCosts>(kFitted + path, std::move(prior), fit.scale, fit.small,
                                          FeatureWeights(fit.weights.begin(), fit.weights.end()),
                                          [](const std::string&) { return 0.0; });
@@ -96,12 +97,14 @@ std::string describe(const CostFit& fit) {
       "costs fitted to {} of {}, rewrites of {}\n  device   {}\n  library  {}\n"
       "  prior    {}, scaled by {:.4g}; operators deviate from that by {:.2g} of it\n"
       "  sums of operators miss times by {:.2g} of them\n",
-      counted(fit.measurements, "measurement"), counted(fit.seconds.size(), "graph"), fit.model, fit.device, fit.library, fit.prior, fit.scale,
-      fit.deviation, fit.mismatch);
+      counted(fit.measurements, "measurement"), counted(fit.seconds.size(), "graph"), fit.model,
+      fit.device, fit.library, fit.prior, fit.scale, fit.deviation, fit.mismatch);
   if (!fit.seconds.empty())
-    text += fmt::format("  measured {:.4f} ms at first, {:.4f} ms at least\n", fit.seconds[0] / kMilli,
-                        *std::min_element(fit.seconds.begin(), fit.seconds.end()) / kMilli);
-  text += fmt::format("  {}; farthest from the scaled prior:\n", counted(fit.signatures.size(), "operator"));
+    text +=
+        fmt::format("  measured {:.4f} ms at first, {:.4f} ms at least\n", fit.seconds[0] / kMilli,
+                    *std::min_element(fit.seconds.begin(), fit.seconds.end()) / kMilli);
+  text += fmt::format("  {}; farthest from the scaled prior:\n",
+                      counted(fit.signatures.size(), "operator"));
   constexpr size_t kShown = 10;
   const std::vector<Described> all = farthest_first(fit);
   for (size_t i = 0; i < std::min(kShown, all.size()); ++i)

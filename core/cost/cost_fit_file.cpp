@@ -51,8 +51,10 @@ std::vector<std::string> keys_of(const std::map<std::string, Value>& map) {
 
 void write(const CostFit& fit, hdf5::Writer& writer) {
   visit_scalars(fit, [&]<class T>(const char* name, const T& value) {
-    if constexpr (std::is_same_v<T, std::string>) writer.text(name, value);
-    else writer.array(name, std::vector<T>{value});
+    if constexpr (std::is_same_v<T, std::string>)
+      writer.text(name, value);
+    else
+      writer.array(name, std::vector<T>{value});
   });
   writer.array("graph_seconds", fit.seconds);
   writer.array("graph_deviations", fit.deviations);
@@ -95,8 +97,10 @@ void check_weights(const hdf5::Reader& reader, const CostFit& fit) {
 CostFit read(const hdf5::Reader& reader) {
   CostFit fit;
   visit_scalars(fit, [&]<class T>(const char* name, T& value) {
-    if constexpr (std::is_same_v<T, std::string>) value = reader.text(name);
-    else value = reader.array<T>(name, 1)[0];
+    if constexpr (std::is_same_v<T, std::string>)
+      value = reader.text(name);
+    else
+      value = reader.array<T>(name, 1)[0];
   });
   if (fit.prior.starts_with("fitted:")) reader.refuse("prior", "is itself a file of fitted costs");
   fit.seconds = reader.array<double>("graph_seconds", reader.count("graph_seconds"));

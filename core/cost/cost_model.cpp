@@ -48,8 +48,9 @@ bool OpSignature::operator==(const OpSignature& other) const {
 std::string OpSignature::text() const {
   std::string text = op->name + "(";
   for (size_t i = 0; i < inputs.size(); ++i)
-    text += fmt::format("{}{}{}", i == 0 ? "" : ", ",
-                        is_constant_input(constant_inputs, i) ? "const " : "", to_string(inputs[i]));
+    text +=
+        fmt::format("{}{}{}", i == 0 ? "" : ", ",
+                    is_constant_input(constant_inputs, i) ? "const " : "", to_string(inputs[i]));
   text += ")";
   for (const Attributes::Entry& entry : attributes->entries())
     text += fmt::format("{}{}={}", text.back() == ')' ? " {" : ", ", entry.first,

@@ -19,8 +19,8 @@ struct Cost {
   int64_t flops = 0;
   int64_t bytes = 0;     ///< memory traffic
   int64_t launches = 0;  ///< kernels started
-  /// The part of `runtime` that a source which measures, reads or fits measurements had none for and
-  /// estimated.
+  /// The part of `runtime` that a source which measures, reads or fits measurements had none for
+  /// and estimated.
   Picoseconds estimated = {};
 
   Cost& operator+=(const Cost& other);
@@ -62,8 +62,9 @@ class CostModel {
     int64_t lookups = 0;       ///< calls of `cost`
     int64_t measurements = 0;  ///< operators or graphs timed on hardware
     int64_t estimates = 0;     ///< signatures new to a measuring, recorded or fitted source
-    /// Distinct signatures that a time was asked for: what a measuring source with nothing on record
-    /// would have had to measure. Signatures that two threads ask for at once may count twice.
+    /// Distinct signatures that a time was asked for: what a measuring source with nothing on
+    /// record would have had to measure. Signatures that two threads ask for at once may count
+    /// twice.
     int64_t operators = 0;
   };
 
@@ -77,8 +78,9 @@ class CostModel {
   virtual Counters counters() const = 0;
   /// Whether a graph of these operators runs fused (core/exec/device/fuse.h).
   virtual bool fuses() const { return false; }
-  /// Writes down at once what was measured, where it is kept in a file; else that happens now and then, and at
-  /// the end of its life, when an error can only be told. InputError where the file cannot be written.
+  /// Writes down at once what was measured, where it is kept in a file; else that happens now and
+  /// then, and at the end of its life, when an error can only be told. InputError where the file
+  /// cannot be written.
   virtual void keep() {}
 };
 
@@ -90,11 +92,12 @@ Cost graph_cost(CostModel& model, const Graph& graph);
 /// reports say, and for the choice among finished graphs.
 Cost running_cost(CostModel& model, const Graph& graph);
 
-/// "roofline:<device>", a machine's name (core/cost/machine.h), "table:FILE" or "fitted:FILE". InputError
-/// lists the known names. A source that measures stops doing so after `time_limit` seconds, and estimates;
-/// 0: no limit.
+/// "roofline:<device>", a machine's name (core/cost/machine.h), "table:FILE" or "fitted:FILE".
+/// InputError lists the known names. A source that measures stops doing so after `time_limit`
+/// seconds, and estimates; 0: no limit.
 std::shared_ptr<CostModel> make_cost_model(const std::string& name, double time_limit = 0);
-/// The names as a sentence says them: "roofline:<device>, table:<file>, fitted:<file>, cpu, ... or cuda".
+/// The names as a sentence says them: "roofline:<device>, table:<file>, fitted:<file>, cpu, ... or
+/// cuda".
 std::string known_cost_sources();
 
 }  // namespace reverie

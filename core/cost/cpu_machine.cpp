@@ -51,7 +51,8 @@ class Cpu : public Machine {
   std::unique_ptr<ReadyGraph> ready(const Graph& graph, const WeightSource& weights) override {
     return std::make_unique<CpuGraph>(graph, weights, threads_);
   }
-  MedianInterval time_operator(const OpSignature& signature, const TimingOptions& options) override {
+  MedianInterval time_operator(const OpSignature& signature,
+                               const TimingOptions& options) override {
     CpuPlan plan(single_operator(in_single_precision(signature)), materialized,
                  {.threads = threads_, .free_layouts = true});
     Rng rng(signature.hash());

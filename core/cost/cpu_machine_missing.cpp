@@ -15,8 +15,9 @@ class NoCpu : public Machine {
 
  private:
   [[noreturn]] static void refuse() {
-    throw InputError("measuring on this machine's processor needs oneDNN, which this program was built "
-                     "without; take cuda, roofline:<device> or table:<file>");
+    throw InputError(
+        "measuring on this machine's processor needs oneDNN, which this program was built "
+        "without; take cuda, roofline:<device> or table:<file>");
   }
 };
 

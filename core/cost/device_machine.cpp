@@ -26,7 +26,8 @@ DevicePlan ready_plan(device::Device& device, const Graph& graph, const WeightSo
 
 class DeviceGraph : public ReadyGraph {
  public:
-  DeviceGraph(std::shared_ptr<device::Device> device, const Graph& graph, const WeightSource& weights)
+  DeviceGraph(std::shared_ptr<device::Device> device, const Graph& graph,
+              const WeightSource& weights)
       : device_(std::move(device)), plan_(ready_plan(*device_, graph, weights, 1)) {
     if (plan_.fallbacks().empty()) recording_ = device_->record([&] { plan_.launch(); });
   }
@@ -51,8 +52,8 @@ class DeviceGraph : public ReadyGraph {
   std::unique_ptr<device::Recording> recording_;
 };
 
-/// Empties the device's cache, and takes longer than the host needs to queue a recording: about 0.1 ms at the
-/// bandwidth of an H200.
+/// Empties the device's cache, and takes longer than the host needs to queue a recording: about 0.1
+/// ms at the bandwidth of an H200.
 class CacheFlush {
  public:
   explicit CacheFlush(device::Device& device)
@@ -70,13 +71,15 @@ class CacheFlush {
 
 class DeviceMachine : public Machine {
  public:
-  DeviceMachine(const std::string& kind, std::string profile, std::shared_ptr<device::Device> device)
+  DeviceMachine(const std::string& kind, std::string profile,
+                std::shared_ptr<device::Device> device)
       : kind_(kind), profile_(std::move(profile)), device_(std::move(device)) {}
 
   std::string name() const override {
     const device::Precision precision = device_->precision();
-    return precision == device::Precision::kFloat32 ? kind_
-                                                    : fmt::format("{}:{}", kind_, name_of(precision));
+    return precision == device::Precision::kFloat32
+               ? kind_
+               : fmt::format("{}:{}", kind_, name_of(precision));
   }
   MachineInfo info() override {
     const device::DeviceInfo info = device_->info();
@@ -92,7 +95,8 @@ class DeviceMachine : public Machine {
     return std::make_unique<DeviceGraph>(device_, graph, weights);
   }
 
-  MedianInterval time_operator(const OpSignature& signature, const TimingOptions& options) override {
+  MedianInterval time_operator(const OpSignature& signature,
+                               const TimingOptions& options) override {
     const Graph graph = single_operator(signature);
     std::vector<DevicePlan> copies;
     copies.push_back(ready_plan(*device_, graph, materialized, signature.hash()));

@@ -17,7 +17,8 @@ EndToEnd summary(const ReadyGraph& graph, const std::vector<double>& samples) {
           .fallbacks = graph.fallbacks()};
 }
 
-std::vector<std::unique_ptr<ReadyGraph>> warm_graphs(const std::vector<Graph>& graphs, Machine& machine,
+std::vector<std::unique_ptr<ReadyGraph>> warm_graphs(const std::vector<Graph>& graphs,
+                                                     Machine& machine,
                                                      const WeightSource& weights) {
   std::vector<std::unique_ptr<ReadyGraph>> ready;
   for (const Graph& graph : graphs) ready.push_back(machine.ready(graph.sample(0), weights));
@@ -51,7 +52,8 @@ MedianInterval PairedTimer::ratio(const Graph& graph) {
 
 MedianInterval PairedTimer::seconds(const Graph& graph) {
   const MedianInterval found = ratio(graph);
-  return {found.median * reference_, found.low * reference_, found.high * reference_, found.samples};
+  return {found.median * reference_, found.low * reference_, found.high * reference_,
+          found.samples};
 }
 
 bool PairedTimer::go_on(const std::vector<double>& samples, double total) const {

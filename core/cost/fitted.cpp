@@ -52,7 +52,7 @@ struct Solved {
   double deviation = 0;
   double mismatch = 0;
   double log_posterior = 0;  ///< of r and m, up to a constant
-  VectorXd noise;  ///< standard deviations
+  VectorXd noise;            ///< standard deviations
   Eigen::LLT<MatrixXd> covariance;
   VectorXd alpha;  ///< K^-1 (y - mean)
 };
@@ -185,8 +185,10 @@ class FittedCost::Fit {
         launches += static_cast<double>(count * cost.launches);
       }
       if (!(graph.seconds > 0) || !(sum > 0))
-        throw InputError("measurement {}: {} s for a graph that {} estimates at {} s; both must be "
-                         "above 0", i, graph.seconds, prior_->name(), sum);
+        throw InputError(
+            "measurement {}: {} s for a graph that {} estimates at {} s; both must be "
+            "above 0",
+            i, graph.seconds, prior_->name(), sum);
       times_[i] = graph.seconds, deviations_[i] = graph.deviation, sums_[i] = sum;
       ratios.push_back(graph.seconds / sum);
       total += sum;
@@ -237,8 +239,7 @@ class FittedCost::Fit {
     const VectorXd rest = times_ - mean_scale_ * sums_;
     solved.alpha = solved.covariance.solve(rest);
     const double log_root = solved.covariance.matrixLLT().diagonal().array().log().sum();
-    solved.log_posterior =
-        log_prior(deviation, mismatch) - 0.5 * rest.dot(solved.alpha) - log_root;
+    solved.log_posterior = log_prior(deviation, mismatch) - 0.5 * rest.dot(solved.alpha) - log_root;
     return solved;
   }
 
@@ -255,10 +256,11 @@ class FittedCost::Fit {
 
 FittedCost::FittedCost(std::shared_ptr<CostModel> prior, std::span<const TimedGraph> measured)
     : fit_(std::make_shared<Fit>(std::move(prior), measured)),
-      mean_(std::make_shared<WeightedCosts>(
-          fmt::format("{} fitted to {}", fit_->prior()->name(), counted(fit_->size(), "measurement")),
-          fit_->prior(), fit_->scale(), fit_->small(), fit_->mean_weights(),
-          [](const std::string&) { return 0.0; })) {}
+      mean_(std::make_shared<WeightedCosts>(fmt::format("{} fitted to {}", fit_->prior()->name(),
+                                                        counted(fit_->size(), "measurement")),
+                                            fit_->prior(), fit_->scale(), fit_->small(),
+                                            fit_->mean_weights(),
+                                            [](const std::string&) { return 0.0; })) {}
 
 FittedCost::~FittedCost() = default;
 
@@ -270,7 +272,8 @@ std::shared_ptr<CostModel> FittedCost::sample(uint64_t seed) const {
   Fit::Draw drawn = fit_->draw_posterior(seed);
   return std::make_shared<WeightedCosts>(
       fmt::format("sample of {}", name()), fit_->prior(), drawn.scale, fit_->small(),
-      std::move(drawn.weights), [fit = fit_, seed](const std::string& name) { return fit->draw_prior(seed, name); });
+      std::move(drawn.weights),
+      [fit = fit_, seed](const std::string& name) { return fit->draw_prior(seed, name); });
 }
 
 CostFit FittedCost::fit() const { return fit_->numbers(); }

@@ -5,8 +5,9 @@ namespace reverie {
 namespace {
 
 [[noreturn]] void refuse() {
-  throw InputError("costs fitted to measurements need Eigen, which this program was built without; "
-                   "take another method or source of costs");
+  throw InputError(
+      "costs fitted to measurements need Eigen, which this program was built without; "
+      "take another method or source of costs");
 }
 
 }  // namespace

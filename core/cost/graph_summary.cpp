@@ -16,9 +16,9 @@ int64_t stored_weights(const Graph& graph) {
     if (!graph.is_constant(node)) continue;
     for (const ValueId value : graph.outputs(node)) {
       const auto users = graph.users(value);
-      count += graph.is_output(value) ||
-               std::any_of(users.begin(), users.end(),
-                           [&](NodeId user) { return !graph.is_constant(user); });
+      count += graph.is_output(value) || std::any_of(users.begin(), users.end(), [&](NodeId user) {
+                 return !graph.is_constant(user);
+               });
     }
   }
   return count;

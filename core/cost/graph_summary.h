@@ -17,8 +17,8 @@ struct OperatorTotal {
   Cost cost;
 };
 
-/// What a graph is made of. Constants and work on them are no nodes here. `operators` and `cost` are
-/// those of what runs (running_cost), all else that of the graph.
+/// What a graph is made of. Constants and work on them are no nodes here. `operators` and `cost`
+/// are those of what runs (running_cost), all else that of the graph.
 struct GraphSummary {
   std::vector<std::pair<std::string, TensorType>> inputs;
   std::vector<std::pair<std::string, TensorType>> outputs;

@@ -136,12 +136,12 @@ class MeasuredCosts : public CachedCosts {
       return {};
     }
     return TableEntry{.runtime = Picoseconds::from_seconds(time.median),
-            .spread = time.spread(),
-            .repeats = time.samples,
-            .estimate = roofline_time(device_, signature),
-            .flops = work.flops,
-            .bytes = work.bytes,
-            .launches = work.launches};
+                      .spread = time.spread(),
+                      .repeats = time.samples,
+                      .estimate = roofline_time(device_, signature),
+                      .flops = work.flops,
+                      .bytes = work.bytes,
+                      .launches = work.launches};
   }
 
   void tell_unmeasured(const std::string& signature, const std::string& reason) {
@@ -149,7 +149,8 @@ class MeasuredCosts : public CachedCosts {
     if (options_.on_unmeasured) return options_.on_unmeasured(signature, reason);
     if (++unmeasured_ <= kFew)
       fmt::print(stderr, "estimated, not measured on {}: {}: {}\n", name(), signature, reason);
-    if (unmeasured_ == kFew + 1) fmt::print(stderr, "estimated, not measured on {}: more\n", name());
+    if (unmeasured_ == kFew + 1)
+      fmt::print(stderr, "estimated, not measured on {}: more\n", name());
   }
 
   void save_now_and_then() {
@@ -180,7 +181,9 @@ std::string cache_directory() {
   };
   if (const std::string own = variable("REVERIE_CACHE"); !own.empty()) return own;
   const std::string xdg = variable("XDG_CACHE_HOME"), home = variable("HOME");
-  const std::string folder = !xdg.empty() ? xdg + "/reverie" : home.empty() ? "" : home + "/.cache/reverie";
+  const std::string folder = !xdg.empty()   ? xdg + "/reverie"
+                             : home.empty() ? ""
+                                            : home + "/.cache/reverie";
   try {
     if (!folder.empty()) create_directory(folder);
     return folder;

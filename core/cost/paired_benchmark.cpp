@@ -115,9 +115,7 @@ class PairedBenchmark {
     });
   }
 
-  bool out_of_time() const {
-    return seconds_ >= options_.max_seconds || options_.stop.requested();
-  }
+  bool out_of_time() const { return seconds_ >= options_.max_seconds || options_.stop.requested(); }
   bool out_of_screening_time() const {
     return seconds_ >= options_.screening_seconds || out_of_time();
   }
@@ -132,7 +130,8 @@ class PairedBenchmark {
     const Stopwatch watch;
     const std::unique_ptr<BenchmarkRound> round = new_round_(shuffled(alive));
     seconds_ += watch.seconds();
-    for (const int contestant : alive) fallbacks_ = std::max(fallbacks_, round->fallbacks(contestant));
+    for (const int contestant : alive)
+      fallbacks_ = std::max(fallbacks_, round->fallbacks(contestant));
     std::vector<std::vector<double>> turns(times_.size());
     const auto turn = [&](bool counts) {
       const Stopwatch of_turn;
@@ -148,8 +147,7 @@ class PairedBenchmark {
     };
     for (int i = 0; i < kWarmUpTurns; ++i) turn(false);
     double total = 0;
-    for (int i = 0; i < options_.turns || total < options_.round_seconds; ++i)
-      total += turn(true);
+    for (int i = 0; i < options_.turns || total < options_.round_seconds; ++i) total += turn(true);
     for (const int contestant : alive) record(static_cast<size_t>(contestant), turns);
     ++rounds_;
     if (options_.on_round) options_.on_round(rounds_);

@@ -13,9 +13,9 @@
 
 namespace reverie {
 
-/// One round of a benchmark. It makes the contestants ready anew, so that the places of their memory are
-/// drawn anew too. These shift all runs of a round by a percent or more: one long round would give an
-/// interval that is too narrow.
+/// One round of a benchmark. It makes the contestants ready anew, so that the places of their
+/// memory are drawn anew too. These shift all runs of a round by a percent or more: one long round
+/// would give an interval that is too narrow.
 class BenchmarkRound {
  public:
   virtual ~BenchmarkRound() = default;
@@ -29,19 +29,19 @@ class BenchmarkRound {
 using NewRound = std::function<std::unique_ptr<BenchmarkRound>(std::span<const int> contestants)>;
 
 struct BenchmarkOptions {
-  int screening = 2;   ///< rounds after which the slower half leaves
-  int finalists = 2;   ///< that meet the first contestant in fresh rounds
-  int min_rounds = 9;  ///< of the final
+  int screening = 2;    ///< rounds after which the slower half leaves
+  int finalists = 2;    ///< that meet the first contestant in fresh rounds
+  int min_rounds = 9;   ///< of the final
   int max_rounds = 25;  ///< twice as many, and so on, as long as the interval of a finalist holds 1
   double target_spread = 0.005;  ///< the final ends once each ratio's interval is that narrow
-  /// After so much time no round begins; runs, what goes on around them and making ready count. The final
-  /// has 6 rounds all the same.
+  /// After so much time no round begins; runs, what goes on around them and making ready count. The
+  /// final has 6 rounds all the same.
   double max_seconds = 60;
   double screening_seconds = 60;  ///< the same for the screening
-  double round_seconds = 0.2;  ///< a round goes on for so long
-  int turns = 5;               ///< and for so many runs of each contestant at least
-  uint64_t seed = 1;           ///< of the orders
-  StopToken stop;              ///< once requested no further round begins; the result proves nothing
+  double round_seconds = 0.2;     ///< a round goes on for so long
+  int turns = 5;                  ///< and for so many runs of each contestant at least
+  uint64_t seed = 1;              ///< of the orders
+  StopToken stop;  ///< once requested no further round begins; the result proves nothing
   /// Asked, the one that looks fastest first, before a contestant enters the final; the next takes
   /// the place of one for which it is false. Its time counts. Empty: all may.
   std::function<bool(int contestant)> admit;
@@ -50,8 +50,9 @@ struct BenchmarkOptions {
 
 /// How one contestant did against the first.
 struct ContestantResult {
-  double median = 0;     ///< seconds of one run, over all turns
-  MedianInterval ratio;  ///< of its time and the first contestant's, one sample a round of the final
+  double median = 0;  ///< seconds of one run, over all turns
+  MedianInterval
+      ratio;  ///< of its time and the first contestant's, one sample a round of the final
   std::pair<double, double> quartiles = {1, 1};  ///< of these samples, lower and upper
   /// Otherwise `ratio` is that of the screening and has no interval: `low` is 0 and `high`
   /// infinite.
@@ -64,8 +65,8 @@ struct BenchmarkResult {
   std::vector<ContestantResult> contestants;
   /// The fastest finalist whose whole interval lies below 1; otherwise 0, the first contestant.
   int winner = 0;
-  /// Most nodes of a contestant that ran on the reference kernels. Beside a device, these and what is moved to and
-  /// from the host for them are in the times.
+  /// Most nodes of a contestant that ran on the reference kernels. Beside a device, these and what
+  /// is moved to and from the host for them are in the times.
   int fallbacks = 0;
 };
 

@@ -24,23 +24,24 @@ struct Unmeasured {
 };
 
 struct ProfileResult {
-  int64_t operators = 0;   ///< asked for
-  int64_t known = 0;       ///< the table had before
+  int64_t operators = 0;  ///< asked for
+  int64_t known = 0;      ///< the table had before
   int64_t measured = 0;
-  int64_t unmeasured = 0;  ///< that the machine cannot run alone on made-up inputs
+  int64_t unmeasured = 0;                ///< that the machine cannot run alone on made-up inputs
   std::vector<Unmeasured> reasons = {};  ///< of these, opaque operators apart
   /// False where time or stop came first: the same call goes on.
   bool complete = true;
 };
 
-/// Measures those operators, by the text of their signatures, that the table does not have. It is brought
-/// up to date every few seconds and at the end. InputError as make_measured_cost_model.
+/// Measures those operators, by the text of their signatures, that the table does not have. It is
+/// brought up to date every few seconds and at the end. InputError as make_measured_cost_model.
 ProfileResult profile_operators(const std::map<std::string, OpSignature>& operators,
                                 const ProfileOptions& options);
 
 /// A signature a line.
 std::string signature_list(const std::map<std::string, OpSignature>& operators);
-/// Reads such a list; blank lines and lines that begin with '#' are skipped. InputError names the line.
+/// Reads such a list; blank lines and lines that begin with '#' are skipped. InputError names the
+/// line.
 std::map<std::string, OpSignature> parse_signature_list(std::string_view text);
 
 }  // namespace reverie

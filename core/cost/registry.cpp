@@ -26,8 +26,10 @@ std::shared_ptr<CostModel> measured(const std::string& machine, double time_limi
   options.machine = make_machine(machine);
   options.time_limit = time_limit;
   if (options.directory.empty())
-    fmt::print(stderr, "measured costs are not kept: there is no home folder that can be written; REVERIE_CACHE names "
-                       "another\n");
+    fmt::print(stderr,
+               "measured costs are not kept: there is no home folder that can be written; "
+               "REVERIE_CACHE names "
+               "another\n");
   return make_measured_cost_model(options);
 }
 
@@ -37,7 +39,8 @@ const std::vector<Source>& sources() {
       {"roofline:<device>",
        [](const std::string& device, double) { return make_roofline(device_profile(device)); }},
       {"table:<file>", [](const std::string& file, double) { return make_table_cost_model(file); }},
-      {"fitted:<file>", [](const std::string& file, double) { return make_fitted_cost_model(file); }},
+      {"fitted:<file>",
+       [](const std::string& file, double) { return make_fitted_cost_model(file); }},
   };
   return table;
 }

@@ -35,7 +35,7 @@ struct RelativeTimes::Original {
 
   Graph graph;
   EndToEndOptions options;
-  std::optional<PairedTimer> timer;  // once there is something to time
+  std::optional<PairedTimer> timer;                // once there is something to time
   std::unordered_multimap<uint64_t, Known> known;  // by hash
 };
 

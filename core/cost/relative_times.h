@@ -14,8 +14,8 @@ struct RelativeTime {
   int64_t measurements = 0;  ///< taken for it; 0 where it was known
 };
 
-/// Times graphs end to end, each in turn with its original (PairedTimer), which stays ready. A graph that was
-/// timed before is not timed again. Not for use by several threads at once.
+/// Times graphs end to end, each in turn with its original (PairedTimer), which stays ready. A
+/// graph that was timed before is not timed again. Not for use by several threads at once.
 class RelativeTimes {
  public:
   explicit RelativeTimes(const EndToEndOptions& options);

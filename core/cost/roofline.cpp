@@ -45,7 +45,8 @@ double grouping_share(const Grouping& device, const OpSignature& signature) {
 Picoseconds time_of(const DeviceProfile& device, const OpSignature& signature, const Cost& work) {
   double rate = device.peak_flops;
   if (is_matrix_work(*signature.op)) {
-    rate *= device.matrix_share * occupancy(device, signature) * grouping_share(device.grouping, signature);
+    rate *= device.matrix_share * occupancy(device, signature) *
+            grouping_share(device.grouping, signature);
   } else {
     rate *= device.vector_share;
   }

@@ -19,14 +19,15 @@ struct Grouping {
 
 /// What the roofline knows of a device. The numbers of each device, with their sources:
 ///
-/// | device | peak TFLOP/s | bandwidth GB/s | reached | fp32 lanes | source                        |
-/// | ------ | ------------ | -------------- | ------- | ---------- | ----------------------------- |
-/// | t4     |  8.1         |  320           | 0.69    |  2560      | NVIDIA T4 data sheet, 2019    |
-/// | v100   | 15.7         |  900           | 0.83    |  5120      | NVIDIA V100 data sheet, 2020  |
-/// | a100   | 19.5         | 2039           | 0.85    |  6912      | NVIDIA A100 80GB SXM, 2021    |
-/// | h100   | 67           | 3350           | 0.85    | 16896      | NVIDIA H100 SXM, 2023         |
-/// | h200   | 67           | 4800           | 0.85    | 16896      | NVIDIA H200 SXM, 2024         |
-/// | cpu    |  0.448       |   40           | 0.75    |    64      | two cores, see below          |
+/// | device | peak TFLOP/s | bandwidth GB/s | reached | fp32 lanes | source
+/// | | ------ | ------------ | -------------- | ------- | ---------- |
+/// ----------------------------- | | t4     |  8.1         |  320           | 0.69    |  2560
+/// | NVIDIA T4 data sheet, 2019    | | v100   | 15.7         |  900           | 0.83    |  5120
+/// | NVIDIA V100 data sheet, 2020  | | a100   | 19.5         | 2039           | 0.85    |  6912
+/// | NVIDIA A100 80GB SXM, 2021    | | h100   | 67           | 3350           | 0.85    | 16896
+/// | NVIDIA H100 SXM, 2023         | | h200   | 67           | 4800           | 0.85    | 16896
+/// | NVIDIA H200 SXM, 2024         | | cpu    |  0.448       |   40           | 0.75    |    64
+/// | two cores, see below          |
 ///
 /// `reached`, the share of the nominal bandwidth that a kernel sees, was measured by Jia et al.
 /// (arXiv:1903.07486, table 3.1) for t4 (220 of 320) and v100 (750 of 900); 0.85 is taken for the
@@ -66,10 +67,11 @@ const DeviceProfile& device_profile(std::string_view name);
 /// output elements, so half the rate where each lane has 16 of them. It is the form of Hockney and
 /// Jesshope's n_1/2 (Parallel Computers, 1981); 16 independent results a lane are about what hides
 /// the latency of a multiply-add (Volkov, "Better performance at lower occupancy", GTC 2010).
-/// `grouping`, for a convolution with several groups: min(1, c / tile) with c the smaller of the channels into and
-/// out of a group. On a GPU a tile has 32 channels. On a processor it has 8, depthwise convolutions have kernels of
-/// their own at half of the rate, and groups of two or three channels run a generic kernel: measured with oneDNN 2.6
-/// on one thread of an AMD EPYC with AVX-512, 3x3 filters, 64 to 512 channels, every number of groups.
+/// `grouping`, for a convolution with several groups: min(1, c / tile) with c the smaller of the
+/// channels into and out of a group. On a GPU a tile has 32 channels. On a processor it has 8,
+/// depthwise convolutions have kernels of their own at half of the rate, and groups of two or three
+/// channels run a generic kernel: measured with oneDNN 2.6 on one thread of an AMD EPYC with
+/// AVX-512, 3x3 filters, 64 to 512 channels, every number of groups.
 ///
 /// Operators that only rename data (Reshape, Flatten, Squeeze, Unsqueeze, Identity, Dropout) cost
 /// nothing. A fused activation, bias or residual costs its traffic and FLOPs, and no launch.

@@ -11,9 +11,9 @@ Graph single_operator(const OpSignature& signature) {
   std::vector<WeightPtr> constants(signature.inputs.size());
   for (size_t i = 0; i < constants.size(); ++i)
     if (is_constant_input(signature.constant_inputs, i))
-      constants[i] = Weight::fill(signature.inputs[i],
-                                  is_floating(signature.inputs[i].dtype) ? 2 : 0,
-                                  fmt::format("constant{}", i));
+      constants[i] =
+          Weight::fill(signature.inputs[i], is_floating(signature.inputs[i].dtype) ? 2 : 0,
+                       fmt::format("constant{}", i));
   return node_graph(*signature.op, signature.attributes, signature.inputs, signature.outputs,
                     constants);
 }

@@ -75,22 +75,24 @@ std::string describe(const CostTable& table) {
     widest = std::max(widest, entry.spread);
   }
   std::sort(dearest.rbegin(), dearest.rend());
-  std::string text =
-      fmt::format("cost table: {}\n  device   {}\n  library  {}\n  estimates roofline:{}\n"
-                  "  widest 95% interval +-{:.1f}%\n",
-                  counted(table.entries.size(), "operator"), table.device, table.library, table.profile, 100 * widest);
+  std::string text = fmt::format(
+      "cost table: {}\n  device   {}\n  library  {}\n  estimates roofline:{}\n"
+      "  widest 95% interval +-{:.1f}%\n",
+      counted(table.entries.size(), "operator"), table.device, table.library, table.profile,
+      100 * widest);
   if (!table.driver.empty()) text += fmt::format("  driver   {}\n", table.driver);
   if (table.highest_clock_mhz > 0)
-    text += fmt::format("  clock    {} to {} MHz\n", table.lowest_clock_mhz, table.highest_clock_mhz);
+    text +=
+        fmt::format("  clock    {} to {} MHz\n", table.lowest_clock_mhz, table.highest_clock_mhz);
   text += "  by operator:\n";
   for (const auto& [op, sum] : by_op)
-    text += fmt::format("    {:<22} {:>5}  {:>12.4f} ms\n", op, sum.first,
-                        sum.second.milliseconds());
+    text +=
+        fmt::format("    {:<22} {:>5}  {:>12.4f} ms\n", op, sum.first, sum.second.milliseconds());
   text += "  dearest:\n";
   constexpr size_t kShown = 10;
   for (size_t i = 0; i < std::min(kShown, dearest.size()); ++i)
-    text += fmt::format("    {:>10.4f} ms  {}\n", dearest[i].first.milliseconds(),
-                        dearest[i].second);
+    text +=
+        fmt::format("    {:>10.4f} ms  {}\n", dearest[i].first.milliseconds(), dearest[i].second);
   return text;
 }
 

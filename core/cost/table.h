@@ -10,10 +10,11 @@ namespace reverie {
 
 /// One measured operator.
 struct TableEntry {
-  Picoseconds runtime;   ///< median
-  double spread = 0;     ///< half width of the median's 95% interval, as a share of the median
-  int32_t repeats = 0;   ///< samples behind the median
-  Picoseconds estimate;  ///< of the table's roofline profile, for scaling to signatures not measured
+  Picoseconds runtime;  ///< median
+  double spread = 0;    ///< half width of the median's 95% interval, as a share of the median
+  int32_t repeats = 0;  ///< samples behind the median
+  Picoseconds
+      estimate;  ///< of the table's roofline profile, for scaling to signatures not measured
   int64_t flops = 0;
   int64_t bytes = 0;
   int64_t launches = 0;
@@ -26,11 +27,11 @@ inline constexpr int kCostTableSchema = 3;
 
 /// Measured costs of operators on one device. As a file: HDF5 without times, so that equal content
 /// is equal bytes, sealed as "reverie cost table" (core/hdf5/seal.h). Data sets, all of one
-/// dimension: `device`, `library`, `driver`, `profile` (text, as uint8); `clock_mhz` (int32, the lowest and
-/// the highest seen); by ascending signature `signatures`
-/// (uint8, all texts one after the other), `signature_bytes` (unsigned integers of 1, 2 or 4 bytes,
-/// the size of each text), `runtime_ps`, `estimate_ps`, `flops`, `bytes`, `launches` (int64),
-/// `repeats` (int32) and `spread` (float64).
+/// dimension: `device`, `library`, `driver`, `profile` (text, as uint8); `clock_mhz` (int32, the
+/// lowest and the highest seen); by ascending signature `signatures` (uint8, all texts one after
+/// the other), `signature_bytes` (unsigned integers of 1, 2 or 4 bytes, the size of each text),
+/// `runtime_ps`, `estimate_ps`, `flops`, `bytes`, `launches` (int64), `repeats` (int32) and
+/// `spread` (float64).
 struct CostTable {
   std::string device;   ///< "AMD EPYC, 2 threads"
   std::string library;  ///< "oneDNN 2.6.3, avx512_core"

@@ -59,8 +59,7 @@ MedianInterval time_repeatedly(const std::function<void()>& run, const TimingOpt
 
 MedianInterval time_samples(const std::function<double()>& sample, double runs,
                             const TimingOptions& options) {
-  for (double total = 0; total < options.warm_up_seconds;)
-    total += std::max(sample(), 1e-9) * runs;
+  for (double total = 0; total < options.warm_up_seconds;) total += std::max(sample(), 1e-9) * runs;
   return sample_until(sample, runs, options);
 }
 

@@ -10,7 +10,7 @@ struct TimingOptions {
   double warm_up_seconds = 0.01;
   double target_spread = 0.02;  ///< stop once the interval is this narrow (+-2%)
   int min_samples = 9;
-  double max_seconds = 0.3;     ///< or once this has passed, but not before 5 samples
+  double max_seconds = 0.3;  ///< or once this has passed, but not before 5 samples
 };
 
 /// Seconds of one call of `run`: warm-up, then samples until one of the limits. A short run is

@@ -5,8 +5,8 @@
 
 namespace reverie {
 
-std::vector<CostFeature> features_of(const std::string& op, const std::string& text, const Cost& cost,
-                                     double small) {
+std::vector<CostFeature> features_of(const std::string& op, const std::string& text,
+                                     const Cost& cost, double small) {
   const double p = cost.runtime.seconds();
   return {{"operator " + op, p},
           {"launch", small * static_cast<double>(cost.launches)},

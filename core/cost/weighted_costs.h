@@ -11,8 +11,8 @@
 
 namespace reverie {
 
-/// A deviation from a scaled prior: it adds value * weight to a signature's time, the weight being that of
-/// the name.
+/// A deviation from a scaled prior: it adds value * weight to a signature's time, the weight being
+/// that of the name.
 struct CostFeature {
   std::string name;
   double value = 0;
@@ -20,13 +20,13 @@ struct CostFeature {
 
 /// Of the operator `op` with the signature `text`, to which the prior gives `cost`: "operator OP",
 /// "launch" and `text` itself. `small`: f of FittedCost, in seconds.
-std::vector<CostFeature> features_of(const std::string& op, const std::string& text, const Cost& cost,
-                                     double small);
+std::vector<CostFeature> features_of(const std::string& op, const std::string& text,
+                                     const Cost& cost, double small);
 
 using FeatureWeights = std::unordered_map<std::string, double>;
 
-/// A prior times a scale, plus the weighted features, never below 0. Flops, bytes and launches are the
-/// prior's. An estimate, whatever the prior is; deterministic where the prior is.
+/// A prior times a scale, plus the weighted features, never below 0. Flops, bytes and launches are
+/// the prior's. An estimate, whatever the prior is; deterministic where the prior is.
 class WeightedCosts : public CostModel {
  public:
   /// The weight of a feature that `weights` does not have.

@@ -37,8 +37,8 @@ OpSignature in_single_precision(OpSignature signature) {
 
 bool is_matrix_work(const OpSchema& op) {
   static constexpr std::string_view kMatrix[] = {
-      "Conv",          "ConvTranspose", "MatMul",      "Gemm",        "LSTM", "GRU", "RNN",
-      "MatMulInteger", "QLinearMatMul", "ConvInteger", "QLinearConv"};
+      "Conv", "ConvTranspose", "MatMul",        "Gemm",        "LSTM",       "GRU",
+      "RNN",  "MatMulInteger", "QLinearMatMul", "ConvInteger", "QLinearConv"};
   return is_one_of(op, kMatrix);
 }
 

@@ -49,11 +49,10 @@ ArenaLayout plan_arena(std::span<const Lifetime> blocks, int64_t alignment) {
     layout.offsets[i] = offset;
     layout.bytes = std::max(layout.bytes, offset + bytes);
     const Placed entry{offset, offset + bytes, blocks[i]};
-    placed.insert(std::upper_bound(placed.begin(), placed.end(), entry,
-                                   [](const Placed& a, const Placed& b) {
-                                     return a.offset < b.offset;
-                                   }),
-                  entry);
+    placed.insert(
+        std::upper_bound(placed.begin(), placed.end(), entry,
+                         [](const Placed& a, const Placed& b) { return a.offset < b.offset; }),
+        entry);
   }
   return layout;
 }

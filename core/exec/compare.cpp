@@ -91,7 +91,8 @@ Tensor input_of(const std::string& name, const TensorType& type, const DrawPlan&
   if (const auto given = options.given.find(name);
       given != options.given.end() && given->second.type() == type)
     return given->second;
-  Tensor drawn = draw(type, plan.input(name), rng.fork(hash_combine(1, hash_string(name))), round.extremes);
+  Tensor drawn =
+      draw(type, plan.input(name), rng.fork(hash_combine(1, hash_string(name))), round.extremes);
   return round.declared() ? drawn.cast(type.dtype) : drawn;
 }
 
@@ -108,12 +109,13 @@ Outputs run_by(const RunGraph& run_graph, const Graph& graph, const DrawPlan& pl
   const Rng rng = Rng(options.seed).fork(static_cast<uint64_t>(round.number));
   std::vector<Tensor> inputs;
   for (const NodeId input : graph.inputs())
-    inputs.push_back(input_of(graph.input_name(input), graph.type(graph.output(input)), plan, options, rng,
-                              round));
+    inputs.push_back(input_of(graph.input_name(input), graph.type(graph.output(input)), plan,
+                              options, rng, round));
   const bool redraw = options.redraw_weights;
   const bool declared = round.declared();
   const auto weights = [&](const Weight& weight) {
-    if (weight.is_small() || !redraw || (declared && !weight.is_fill())) return weight.materialize();
+    if (weight.is_small() || !redraw || (declared && !weight.is_fill()))
+      return weight.materialize();
     const Tensor drawn = draw(weight.type(), plan.weight(weight.identity()),
                               rng.fork(hash_combine(2, weight.identity())));
     return declared ? drawn.cast(weight.type().dtype) : drawn;
@@ -155,7 +157,8 @@ bool all_finite(const Outputs& outputs) {
 
 /// The reference. What is divided by has both signs in every other round, as long as the numbers
 /// stay finite; where they leave the range of doubles, weights are made smaller.
-Outputs run_original(const Graph& graph, DrawPlan& plan, const CompareOptions& options, int number) {
+Outputs run_original(const Graph& graph, DrawPlan& plan, const CompareOptions& options,
+                     int number) {
   const Round round{.number = number};
   plan.mix_signs(number % 2 == 1);
   Outputs outputs = run(graph, plan, options, round);
@@ -165,9 +168,8 @@ Outputs run_original(const Graph& graph, DrawPlan& plan, const CompareOptions& o
     outputs = run(graph, plan, options, round);
   }
   if (!options.redraw_weights || all_finite(outputs)) return outputs;
-  run(graph, plan, options, round, [&](NodeId node, std::vector<Tensor>& results) {
-    plan.calibrate(graph, node, results);
-  });
+  run(graph, plan, options, round,
+      [&](NodeId node, std::vector<Tensor>& results) { plan.calibrate(graph, node, results); });
   return run(graph, plan, options, round);
 }
 
@@ -207,8 +209,10 @@ Error error_between(const Tensor& reference, const Tensor& other) {
     double apart = std::fabs(a[i] - b[i]);
     if (!std::isfinite(apart)) apart = std::numeric_limits<double>::infinity();
     error.absolute = std::max(error.absolute, apart);
-    if (!mask) unmasked = std::max(unmasked, apart);
-    else error.relative = std::max(error.relative, std::isfinite(size) ? apart / size : apart);
+    if (!mask)
+      unmasked = std::max(unmasked, apart);
+    else
+      error.relative = std::max(error.relative, std::isfinite(size) ? apart / size : apart);
   }
   if (unmasked > 0) error.relative = std::max(error.relative, unmasked / scale);
   return error;
@@ -238,8 +242,9 @@ bool judge(const Outputs& reference, const Outputs& other, double tolerance, Agr
     if (!is_number && !std::ranges::equal(tensor.bytes(), other.at(name).bytes()))
       result.reason = fmt::format("'{}' holds other integers", name);
     else if (error.relative > tolerance)
-      result.reason = fmt::format("'{}' differs by {:.3g} of its largest element (tolerance {:.3g})",
-                                  name, error.relative, tolerance);
+      result.reason =
+          fmt::format("'{}' differs by {:.3g} of its largest element (tolerance {:.3g})", name,
+                      error.relative, tolerance);
     if (!result.reason.empty()) return false;
   }
   return true;
@@ -293,12 +298,14 @@ void judge_unchecked(const Graph& original, const Graph& candidate, const Checke
 /// Whether rounding may decide what comes out: a float is cut off, compared or ordered.
 bool has_steps(const Graph& graph) {
   static const std::set<std::string_view> kSteps = {
-      "Floor", "Ceil",   "Equal", "Greater", "GreaterOrEqual", "Less",           "LessOrEqual", "ArgMax",
-      "TopK",  "NonZero", "Mod",  "Round",   "Sign",           "QuantizeLinear", "ArgMin",      "Cast"};
+      "Floor",  "Ceil", "Equal",   "Greater", "GreaterOrEqual", "Less", "LessOrEqual",
+      "ArgMax", "TopK", "NonZero", "Mod",     "Round",          "Sign", "QuantizeLinear",
+      "ArgMin", "Cast"};
   return std::ranges::any_of(graph.nodes(), [&](NodeId node) {
     if (!graph.is_work(node) || !kSteps.contains(graph.op(node).name)) return false;
     const bool from_float = is_floating(graph.type(graph.inputs(node)[0]).dtype);
-    return from_float && !(graph.op(node).is("Cast") && is_floating(graph.type(graph.output(node)).dtype));
+    return from_float &&
+           !(graph.op(node).is("Cast") && is_floating(graph.type(graph.output(node)).dtype));
   });
 }
 
@@ -418,9 +425,10 @@ void require_memory(const Graph& graph) {
     for (const TensorType& type : output_types(graph, node)) {
       const double needed = static_cast<double>(type.elements()) * sizeof(double) / kGiB;
       if (needed > memory)
-        throw InputError("{} ({}) needs {:.0f} GiB in double precision, and this machine has {:.0f}: "
-                         "bind smaller extents", description(graph, node), to_string(type), needed,
-                         memory);
+        throw InputError(
+            "{} ({}) needs {:.0f} GiB in double precision, and this machine has {:.0f}: "
+            "bind smaller extents",
+            description(graph, node), to_string(type), needed, memory);
     }
 }
 
@@ -441,7 +449,8 @@ std::string described(const Graph& graph, const Refusal& refusal) {
     if (input.valid()) inputs.push_back(input);
   std::vector<std::string> sources;
   for (const NodeId from : graph.topological_order(inputs))
-    if (&graph.op(from) == &input_op()) sources.push_back(fmt::format("'{}'", graph.input_name(from)));
+    if (&graph.op(from) == &input_op())
+      sources.push_back(fmt::format("'{}'", graph.input_name(from)));
   std::vector<std::string> facts;
   const auto& names = graph.names(refusal.node);
   if (names != nullptr && !names->outputs.empty() && !names->outputs[0].empty())
@@ -545,8 +554,7 @@ Agreement compare(const Graph& original, const Graph& candidate, const CompareOp
       return result;
     } catch (const Refusal& refusal) {
       const bool known = refusal.node.valid();
-      if (first_refusal.empty())
-        first_refusal = known ? described(a.graph, refusal) : refusal.why;
+      if (first_refusal.empty()) first_refusal = known ? described(a.graph, refusal) : refusal.why;
       if (known && refused.insert(kind_of(a.graph, refusal.node)).second) continue;
       result.agree = result.compared = false;
       result.inputs = 0;

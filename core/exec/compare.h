@@ -15,9 +15,9 @@
 namespace reverie {
 
 struct CompareOptions {
-  int inputs = 2;          ///< sets of random inputs
+  int inputs = 2;  ///< sets of random inputs
   uint64_t seed = 1;
-  double tolerance = 1e-6; ///< on max|a-b| / max|reference| of each output of floats
+  double tolerance = 1e-6;  ///< on max|a-b| / max|reference| of each output of floats
   /// Elements of at least this size (masks, as in attention) are measured by themselves: they must
   /// not make everything else seem small.
   static constexpr double kMask = 1e30;
@@ -37,10 +37,10 @@ struct CompareOptions {
 
 struct Agreement {
   bool agree = false;
-  int inputs = 0;              ///< sets of inputs on which both graphs ran
-  double max_abs_error = 0;    ///< max|a-b| over all outputs
-  double max_rel_error = 0;    ///< largest max|a-b| / max|reference| of an output
-  int unverified_nodes = 0;    ///< opaque nodes and others whose own work cannot be run
+  int inputs = 0;            ///< sets of inputs on which both graphs ran
+  double max_abs_error = 0;  ///< max|a-b| over all outputs
+  double max_rel_error = 0;  ///< largest max|a-b| / max|reference| of an output
+  int unverified_nodes = 0;  ///< opaque nodes and others whose own work cannot be run
   /// Why those others cannot, of the first one: "Gather: index 7 is out of range ...". Empty: none.
   std::string not_run;
   /// What of the comparison was left out, and why, each one line: sets of inputs that there was no
@@ -48,7 +48,7 @@ struct Agreement {
   std::vector<std::string> left_out = {};
   bool compared =
       false;  ///< some element of an output was compared, or the graphs differ in what they declare
-  std::string reason;          ///< why not; empty when they agree
+  std::string reason;  ///< why not; empty when they agree
   /// Whether the graphs were compared and differ, rather than that there was nothing to compare.
   bool disagree() const { return !agree && compared; }
 };
@@ -98,9 +98,9 @@ using RunGraph = std::function<std::vector<Tensor>(
 
 /// What `run_graph` loses because it rounds: by graph, the largest max|a-b| / max|reference| of an
 /// output of floats, the reference being `original` in double precision. The graphs mean the same
-/// as the original. One set of inputs is drawn as for compare(); stored weights are as they are, and
-/// large fills are drawn; all are rounded to their declared types on both sides. InputError where a
-/// graph cannot be run.
+/// as the original. One set of inputs is drawn as for compare(); stored weights are as they are,
+/// and large fills are drawn; all are rounded to their declared types on both sides. InputError
+/// where a graph cannot be run.
 std::vector<double> rounding_errors(const RunGraph& run_graph, const Graph& original,
                                     std::span<const Graph> graphs, uint64_t seed = 1);
 

@@ -11,9 +11,11 @@ namespace reverie {
 namespace {
 
 const std::set<std::string_view> kMovement = {
-    "Identity", "Dropout", "Cast",  "Transpose", "Concat", "Split",   "Slice",    "Gather", "Pad",
-    "Tile",     "Expand",  "Reshape", "Flatten", "Squeeze", "Unsqueeze", "GatherElements",
-    "GatherND", "Trilu",   "DepthToSpace", "SpaceToDepth", "ReverseSequence"};
+    "Identity",       "Dropout",  "Cast",    "Transpose",    "Concat",
+    "Split",          "Slice",    "Gather",  "Pad",          "Tile",
+    "Expand",         "Reshape",  "Flatten", "Squeeze",      "Unsqueeze",
+    "GatherElements", "GatherND", "Trilu",   "DepthToSpace", "SpaceToDepth",
+    "ReverseSequence"};
 /// Their result is positive when their inputs are.
 const std::set<std::string_view> kKeepPositive = {
     "Add", "Mul", "Div", "Reciprocal", "ReduceMean", "ReduceSum", "ReduceMax", "ReduceMin"};
@@ -78,8 +80,8 @@ double fan_in_of(const Graph& graph, ValueId start) {
   for (ValueId value; walk.next(value);)
     for (const NodeId user : graph.users(value)) {
       const auto inputs = graph.inputs(user);
-      const auto at = static_cast<size_t>(std::find(inputs.begin(), inputs.end(), value) -
-                                          inputs.begin());
+      const auto at =
+          static_cast<size_t>(std::find(inputs.begin(), inputs.end(), value) - inputs.begin());
       if (const double fan = fan_in(graph, user, at); fan > 0) return fan;
       if (moves(graph.op(user)))
         for (const ValueId output : graph.outputs(user)) walk.enter(output);
@@ -103,9 +105,10 @@ int64_t extent_indexed(const Graph& graph, NodeId node, size_t input) {
   }
   if (input != 1) return 0;
   if (op.is("Gather") || op.is("GatherElements") || op.is("ScatterElements"))
-    return data[static_cast<size_t>(normalize_axis(graph.attributes(node).integer("axis"),
-                                                   static_cast<int>(data.size())))];
-  if ((op.is("GatherND") || op.is("ScatterND")) && !data.empty()) return *std::ranges::min_element(data);
+    return data[static_cast<size_t>(
+        normalize_axis(graph.attributes(node).integer("axis"), static_cast<int>(data.size())))];
+  if ((op.is("GatherND") || op.is("ScatterND")) && !data.empty())
+    return *std::ranges::min_element(data);
   return 0;
 }
 
@@ -121,8 +124,9 @@ std::vector<double> known_elements(const Graph& graph, ValueId value) {
 /// Whether `op` hands on integers of input `index` as they are, some of them at least.
 bool hands_on(const OpSchema& op, size_t index) {
   if (op.is("Where")) return index > 0;
-  return moves(op) || op.is("Clip") || op.is("Min") || op.is("Max") || op.is("Add") || op.is("Sub") ||
-         op.is("ScatterND") || op.is("ScatterElements") || op.is("GatherND") || op.is("GatherElements");
+  return moves(op) || op.is("Clip") || op.is("Min") || op.is("Max") || op.is("Add") ||
+         op.is("Sub") || op.is("ScatterND") || op.is("ScatterElements") || op.is("GatherND") ||
+         op.is("GatherElements");
 }
 
 /// By how much the node makes integers of input `index` larger at most, as far as that is known.
@@ -135,8 +139,8 @@ int64_t growth(const Graph& graph, NodeId node, size_t index) {
   return std::max<int64_t>(static_cast<int64_t>(op.is("Add") ? high : -low), 0);
 }
 
-/// What is below the extent of every table that `start` indexes, itself or after movement, choices and
-/// the addition of constants; 0 where there is none.
+/// What is below the extent of every table that `start` indexes, itself or after movement, choices
+/// and the addition of constants; 0 where there is none.
 int64_t index_limit_of(const Graph& graph, ValueId start) {
   std::unordered_map<ValueId, int64_t> grown = {{start, 0}};
   std::vector<ValueId> pending = {start};
@@ -166,23 +170,23 @@ bool is_comparison(const OpSchema& op) {
          op.is("LessOrEqual");
 }
 
-/// Whether the node asks `value` for a truth: compares it with 0 or 1, takes it from 1, or makes a truth
-/// of it.
+/// Whether the node asks `value` for a truth: compares it with 0 or 1, takes it from 1, or makes a
+/// truth of it.
 bool asks_for_truth(const Graph& graph, NodeId node, ValueId value) {
   const OpSchema& op = graph.op(node);
   const auto inputs = graph.inputs(node);
   const auto is_number = [&](ValueId other, bool zero_too) {
     const std::vector<double> elements = known_elements(graph, other);
-    return !elements.empty() && std::ranges::all_of(elements, [&](double x) {
-      return x == 1 || (zero_too && x == 0);
-    });
+    return !elements.empty() &&
+           std::ranges::all_of(elements, [&](double x) { return x == 1 || (zero_too && x == 0); });
   };
   if (op.is("Cast")) return graph.type(graph.output(node)).dtype == DType::kBool;
   if (op.is("Sub")) return inputs[1] == value && is_number(inputs[0], false);
   return is_comparison(op) && is_number(inputs[inputs[0] == value ? 1 : 0], true);
 }
 
-/// Whether `start` is a mask or the like, itself or after movement, also where that makes floats of it.
+/// Whether `start` is a mask or the like, itself or after movement, also where that makes floats of
+/// it.
 bool is_truth(const Graph& graph, ValueId start) {
   Walk walk;
   walk.enter(start);
@@ -195,8 +199,8 @@ bool is_truth(const Graph& graph, ValueId start) {
   return false;
 }
 
-/// Whether operators that do more than move integers take them from `start`, and none that wants them in a certain
-/// range: what numbers the rows of a table, and exponents.
+/// Whether operators that do more than move integers take them from `start`, and none that wants
+/// them in a certain range: what numbers the rows of a table, and exponents.
 bool is_computed_with(const Graph& graph, ValueId start) {
   Walk walk;
   walk.enter(start);
@@ -265,7 +269,8 @@ void refine(DrawRole& role, const Graph& graph, NodeId node) {
   const bool unset = role == DrawRole{};
   if (!is_floating(graph.type(value).dtype)) {
     const int64_t limit = index_limit_of(graph, value);
-    if (limit > 0) role.index_limit = role.index_limit == 0 ? limit : std::min(role.index_limit, limit);
+    if (limit > 0)
+      role.index_limit = role.index_limit == 0 ? limit : std::min(role.index_limit, limit);
     role.computed_with = role.computed_with || is_computed_with(graph, value);
     role.is_truth = role.is_truth || (graph.weight(node) == nullptr && is_truth(graph, value));
   } else if (graph.weight(node) && unset) {
@@ -320,15 +325,19 @@ void DrawPlan::calibrate(const Graph& graph, NodeId node, std::vector<Tensor>& r
 namespace {
 
 int64_t draw_integer(DType dtype, const DrawRole& role, Rng& rng) {
-  const auto below = [&](int64_t limit) { return static_cast<int64_t>(rng.below(static_cast<uint64_t>(limit))); };
+  const auto below = [&](int64_t limit) {
+    return static_cast<int64_t>(rng.below(static_cast<uint64_t>(limit)));
+  };
   if (role.given) {
-    const auto low = static_cast<int64_t>(role.given->low), high = static_cast<int64_t>(role.given->high);
+    const auto low = static_cast<int64_t>(role.given->low),
+               high = static_cast<int64_t>(role.given->high);
     return low + below(high - low + 1);
   }
   if (dtype == DType::kBool) return below(2);
   if (role.index_limit > 0) return below(role.index_limit);
   if (role.is_truth || !role.computed_with) return below(2);
-  const int64_t size = role.signs == Signs::kBoth ? below(kLargestInteger + 1) : 1 + below(kLargestInteger);
+  const int64_t size =
+      role.signs == Signs::kBoth ? below(kLargestInteger + 1) : 1 + below(kLargestInteger);
   return role.signs != Signs::kPositive && !is_unsigned(dtype) && below(2) == 1 ? -size : size;
 }
 

@@ -38,17 +38,19 @@ inline constexpr double kLargestNumber = 1e4;
 
 /// What a value is used for, as far as it decides which random numbers make sense for it.
 struct DrawRole {
-  double variance = 1;      ///< of a float
+  double variance = 1;  ///< of a float
   Signs signs = Signs::kBoth;
-  int64_t index_limit = 0;     ///< an integer numbers rows of a table, and is below this; 0: of no table
+  int64_t index_limit =
+      0;  ///< an integer numbers rows of a table, and is below this; 0: of no table
   bool computed_with = false;  ///< or it is computed with
   bool is_truth = false;       ///< or compared with 0 or 1, or taken from 1: it is one of the two
   std::optional<InputRange> given = {};  ///< overrides all of this
   bool operator==(const DrawRole&) const = default;
 };
 
-/// Roles of weights (by identity) and of graph inputs (by name) in one or several graphs that are to
-/// mean the same. The first decides about signs: what it is defined for, the others have to be, too.
+/// Roles of weights (by identity) and of graph inputs (by name) in one or several graphs that are
+/// to mean the same. The first decides about signs: what it is defined for, the others have to be,
+/// too.
 class DrawPlan {
  public:
   explicit DrawPlan(std::span<const Graph* const> graphs);
@@ -63,8 +65,8 @@ class DrawPlan {
   bool mixes_signs() const { return mixed_ && has_divisors_; }
   /// Keeps the numbers of a deep graph in range: `results` are those of `node`, and where it is a
   /// product with weights whose root mean square exceeds kLargest, the variance of the weights is
-  /// lowered and the results are scaled so that it is one. (After the layer-sequential unit-variance
-  /// initialisation of Mishkin and Matas, 2016.)
+  /// lowered and the results are scaled so that it is one. (After the layer-sequential
+  /// unit-variance initialisation of Mishkin and Matas, 2016.)
   void calibrate(const Graph& graph, NodeId node, std::vector<Tensor>& results);
   static constexpr double kLargest = 8;
 
@@ -78,9 +80,11 @@ class DrawPlan {
   bool has_divisors_ = false;
 };
 
-/// Floats: uniform with mean 0 and the role's variance, or of a size in [0.5, 1.5]; float64 whatever the
-/// declared type. Integers: below the role's limit; up to kLargestInteger, where they are computed with, of the signs
-/// that make sense; else 0 or 1. InputError for types without numbers.
-Tensor draw(const TensorType& type, const DrawRole& role, Rng rng, Extremes extremes = Extremes::kNone);
+/// Floats: uniform with mean 0 and the role's variance, or of a size in [0.5, 1.5]; float64
+/// whatever the declared type. Integers: below the role's limit; up to kLargestInteger, where they
+/// are computed with, of the signs that make sense; else 0 or 1. InputError for types without
+/// numbers.
+Tensor draw(const TensorType& type, const DrawRole& role, Rng rng,
+            Extremes extremes = Extremes::kNone);
 
 }  // namespace reverie

@@ -15,7 +15,8 @@ GraphInterface::GraphInterface(const Graph& graph) {
     input_types.push_back(graph.type(graph.output(input)));
     input_names.push_back(graph.input_name(input));
   }
-  for (const GraphOutput& output : graph.outputs()) output_types.push_back(graph.type(output.value));
+  for (const GraphOutput& output : graph.outputs())
+    output_types.push_back(graph.type(output.value));
 }
 
 void GraphInterface::check(std::span<const Tensor> tensors) const {

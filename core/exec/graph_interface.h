@@ -22,7 +22,8 @@ struct GraphInterface {
   bool operator==(const GraphInterface&) const = default;
 };
 
-/// Says, once per executor, operator and process, that some of its nodes run on the reference kernels.
+/// Says, once per executor, operator and process, that some of its nodes run on the reference
+/// kernels.
 void say_fallback(std::string_view executor, const std::string& op);
 
 }  // namespace reverie

@@ -80,7 +80,8 @@ std::string inflated(std::string_view packed, size_t size) {
 std::string content_of(const Bytes& file, const Entry& entry) {
   constexpr uint64_t kStored = 0, kDeflated = 8;
   if (file.part(entry.at, 4) != "PK\3\4") throw InputError("its directory is broken");
-  const size_t start = entry.at + 30 + file.number(entry.at + 26, 2) + file.number(entry.at + 28, 2);
+  const size_t start =
+      entry.at + 30 + file.number(entry.at + 26, 2) + file.number(entry.at + 28, 2);
   const std::string_view packed = file.part(start, entry.packed);
   if (entry.method == kStored) return std::string(packed);
   if (entry.method == kDeflated) return inflated(packed, entry.unpacked);
@@ -89,9 +90,10 @@ std::string content_of(const Bytes& file, const Entry& entry) {
 
 DType dtype_of(std::string_view descr) {
   static const std::map<std::string_view, DType> types = {
-      {"<f2", DType::kFloat16}, {"<f4", DType::kFloat32}, {"<f8", DType::kFloat64}, {"|b1", DType::kBool},
-      {"|i1", DType::kInt8},    {"<i2", DType::kInt16},   {"<i4", DType::kInt32},   {"<i8", DType::kInt64},
-      {"|u1", DType::kUInt8},   {"<u2", DType::kUInt16},  {"<u4", DType::kUInt32},  {"<u8", DType::kUInt64}};
+      {"<f2", DType::kFloat16}, {"<f4", DType::kFloat32}, {"<f8", DType::kFloat64},
+      {"|b1", DType::kBool},    {"|i1", DType::kInt8},    {"<i2", DType::kInt16},
+      {"<i4", DType::kInt32},   {"<i8", DType::kInt64},   {"|u1", DType::kUInt8},
+      {"<u2", DType::kUInt16},  {"<u4", DType::kUInt32},  {"<u8", DType::kUInt64}};
   const auto at = types.find(descr);
   if (at == types.end()) throw InputError("holds elements of type '{}', which is not known", descr);
   return at->second;
@@ -133,9 +135,11 @@ Tensor array_of(const std::string& content) {
   const TensorType type = {dtype_of(field(header, "'descr':", '\'', '\'')), shape_of(header)};
   const size_t start = 8 + width + header.size();
   if (bytes.size() - start != static_cast<size_t>(type.bytes()))
-    throw InputError("holds {} bytes, and {} has {}", bytes.size() - start, to_string(type), type.bytes());
+    throw InputError("holds {} bytes, and {} has {}", bytes.size() - start, to_string(type),
+                     type.bytes());
   Tensor tensor(type);
-  if (type.bytes() > 0) std::memcpy(tensor.bytes().data(), content.data() + start, tensor.bytes().size());
+  if (type.bytes() > 0)
+    std::memcpy(tensor.bytes().data(), content.data() + start, tensor.bytes().size());
   return tensor;
 }
 

@@ -72,15 +72,24 @@ hid_t half_type() {
 
 hid_t type_of(Element element) {
   switch (element) {
-    case Element::kUint8: return H5Tcopy(H5T_STD_U8LE);
-    case Element::kUint16: return H5Tcopy(H5T_STD_U16LE);
-    case Element::kUint32: return H5Tcopy(H5T_STD_U32LE);
-    case Element::kInt32: return H5Tcopy(H5T_STD_I32LE);
-    case Element::kInt64: return H5Tcopy(H5T_STD_I64LE);
-    case Element::kUint64: return H5Tcopy(H5T_STD_U64LE);
-    case Element::kHalf: return half_type();
-    case Element::kFloat32: return H5Tcopy(H5T_IEEE_F32LE);
-    case Element::kFloat64: return H5Tcopy(H5T_IEEE_F64LE);
+    case Element::kUint8:
+      return H5Tcopy(H5T_STD_U8LE);
+    case Element::kUint16:
+      return H5Tcopy(H5T_STD_U16LE);
+    case Element::kUint32:
+      return H5Tcopy(H5T_STD_U32LE);
+    case Element::kInt32:
+      return H5Tcopy(H5T_STD_I32LE);
+    case Element::kInt64:
+      return H5Tcopy(H5T_STD_I64LE);
+    case Element::kUint64:
+      return H5Tcopy(H5T_STD_U64LE);
+    case Element::kHalf:
+      return half_type();
+    case Element::kFloat32:
+      return H5Tcopy(H5T_IEEE_F32LE);
+    case Element::kFloat64:
+      return H5Tcopy(H5T_IEEE_F64LE);
   }
   return -1;
 }

@@ -18,15 +18,42 @@ enum class Element { kUint8, kUint16, kUint32, kInt32, kInt64, kUint64, kHalf, k
 
 template <class T>
 constexpr Element element_of();
-template <> constexpr Element element_of<uint8_t>() { return Element::kUint8; }
-template <> constexpr Element element_of<uint16_t>() { return Element::kUint16; }
-template <> constexpr Element element_of<uint32_t>() { return Element::kUint32; }
-template <> constexpr Element element_of<int32_t>() { return Element::kInt32; }
-template <> constexpr Element element_of<int64_t>() { return Element::kInt64; }
-template <> constexpr Element element_of<uint64_t>() { return Element::kUint64; }
-template <> constexpr Element element_of<Float16>() { return Element::kHalf; }
-template <> constexpr Element element_of<float>() { return Element::kFloat32; }
-template <> constexpr Element element_of<double>() { return Element::kFloat64; }
+template <>
+constexpr Element element_of<uint8_t>() {
+  return Element::kUint8;
+}
+template <>
+constexpr Element element_of<uint16_t>() {
+  return Element::kUint16;
+}
+template <>
+constexpr Element element_of<uint32_t>() {
+  return Element::kUint32;
+}
+template <>
+constexpr Element element_of<int32_t>() {
+  return Element::kInt32;
+}
+template <>
+constexpr Element element_of<int64_t>() {
+  return Element::kInt64;
+}
+template <>
+constexpr Element element_of<uint64_t>() {
+  return Element::kUint64;
+}
+template <>
+constexpr Element element_of<Float16>() {
+  return Element::kHalf;
+}
+template <>
+constexpr Element element_of<float>() {
+  return Element::kFloat32;
+}
+template <>
+constexpr Element element_of<double>() {
+  return Element::kFloat64;
+}
 
 /// Makes one file. Equal content in equal order gives equal bytes: no times are kept.
 class Writer {
@@ -38,7 +65,9 @@ class Writer {
 
   void group(const std::string& name);
   void attribute(const std::string& name, uint64_t value);
-  void attribute(const std::string& name, int value) { attribute(name, static_cast<uint64_t>(value)); }
+  void attribute(const std::string& name, int value) {
+    attribute(name, static_cast<uint64_t>(value));
+  }
   void text(const std::string& name, std::string_view value);
   /// One dimension where `columns` is 1, otherwise [values / columns, columns]; compressed.
   template <class T>

@@ -39,8 +39,8 @@ Unsealed unseal(const FileKind& kind, std::string_view bytes, const std::string&
     throw InputError("{}: has schema version {}, this program reads version {}; {}", file, schema,
                      kind.schema, kind.renew);
   if (bytes.size() != kSealBytes + size)
-    throw InputError("{}: has {} bytes where its seal says {}: it is truncated or damaged; {}", file,
-                     bytes.size(), kSealBytes + size, kind.repair);
+    throw InputError("{}: has {} bytes where its seal says {}: it is truncated or damaged; {}",
+                     file, bytes.size(), kSealBytes + size, kind.repair);
   const std::string_view image = bytes.substr(kSealBytes);
   const uint64_t checksum = hash_bytes(image.data(), image.size());
   if (seal != seal_of(kind, size, checksum))

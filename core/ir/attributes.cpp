@@ -11,8 +11,8 @@
 namespace reverie {
 namespace {
 
-constexpr std::string_view kKindNames[] = {"an integer", "a number",   "a text",
-                                           "integers",   "numbers",    "texts"};
+constexpr std::string_view kKindNames[] = {"an integer", "a number", "a text",
+                                           "integers",   "numbers",  "texts"};
 
 template <typename T>
 const T& require(const Attributes& attributes, std::string_view name) {

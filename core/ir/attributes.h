@@ -11,9 +11,8 @@
 
 namespace reverie {
 
-using AttrValue =
-    std::variant<int64_t, double, std::string, std::vector<int64_t>, std::vector<double>,
-                 std::vector<std::string>>;
+using AttrValue = std::variant<int64_t, double, std::string, std::vector<int64_t>,
+                               std::vector<double>, std::vector<std::string>>;
 
 /// The attributes of a node, sorted by name. Small; compared and hashed by content. Like a
 /// TensorType they may differ by sample; what reads them sees sample 0.

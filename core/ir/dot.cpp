@@ -11,8 +11,10 @@ std::string in_quotes(const std::string& text) {
   std::string result = "\"";
   for (const char c : text) {
     if (c == '"' || c == '\\') result += '\\';
-    if (c == '\n') result += "\\n";
-    else result += c;
+    if (c == '\n')
+      result += "\\n";
+    else
+      result += c;
   }
   result += '"';
   return result;
@@ -31,10 +33,12 @@ std::string title(const Graph& graph, NodeId node) {
 std::string label(const Graph& graph, NodeId node) {
   std::string text = title(graph, node);
   int constants = 0;
-  for (const ValueId input : graph.inputs(node)) constants += input.valid() && graph.is_constant(input);
+  for (const ValueId input : graph.inputs(node))
+    constants += input.valid() && graph.is_constant(input);
   if (constants > 0) text += fmt::format(" ({} const)", constants);
   for (const ValueId output : graph.outputs(node))
-    text += fmt::format("\n{}", graph.type(output).known() ? to_string(graph.type(output)) : "unknown");
+    text +=
+        fmt::format("\n{}", graph.type(output).known() ? to_string(graph.type(output)) : "unknown");
   return in_quotes(text);
 }
 

@@ -18,11 +18,14 @@ bool has_few_nonzero(const Tensor& tensor, int64_t count) {
   const auto bytes = tensor.bytes();
   const auto size = static_cast<size_t>(size_of(tensor.type().dtype));
   for (size_t at = 0; at < bytes.size() && count >= 0; at += size)
-    if (std::ranges::any_of(bytes.subspan(at, size), [](std::byte b) { return b != std::byte{0}; })) --count;
+    if (std::ranges::any_of(bytes.subspan(at, size), [](std::byte b) { return b != std::byte{0}; }))
+      --count;
   return count >= 0;
 }
 
-bool same_bytes(const Tensor& a, const Tensor& b) { return std::ranges::equal(a.bytes(), b.bytes()); }
+bool same_bytes(const Tensor& a, const Tensor& b) {
+  return std::ranges::equal(a.bytes(), b.bytes());
+}
 
 /// nullptr where the shape has none.
 WeightPtr identity_kernel_of(const TensorType& type) {

@@ -44,8 +44,7 @@ ValueId Graph::add_constant(WeightPtr weight) {
   return output(append_node(std::move(node), {&type, 1}));
 }
 
-NodeId Graph::add_node(const OpSchema& op, std::span<const ValueId> inputs,
-                       Attributes attributes) {
+NodeId Graph::add_node(const OpSchema& op, std::span<const ValueId> inputs, Attributes attributes) {
   while (!inputs.empty() && !inputs.back().valid()) inputs = inputs.first(inputs.size() - 1);
   std::vector<TensorType> types;
   for (const ValueId input : inputs) types.push_back(input.valid() ? type(input) : TensorType{});
@@ -76,8 +75,8 @@ NodeId Graph::add_node(const OpSchema& op, std::span<const ValueId> inputs,
 
 ValueId Graph::add(std::string_view op, std::initializer_list<ValueId> inputs,
                    Attributes attributes) {
-  const NodeId node = add_node(op_named(op), std::span(inputs.begin(), inputs.size()),
-                               std::move(attributes));
+  const NodeId node =
+      add_node(op_named(op), std::span(inputs.begin(), inputs.size()), std::move(attributes));
   REVERIE_CHECK_EQ(outputs(node).size(), 1u);
   return output(node);
 }
@@ -111,9 +110,8 @@ NodeId Graph::append_node(Node node, std::span<const TensorType> types) {
 bool Graph::computed_from_constants(const Node& node) const {
   if (node.op == &constant_op()) return true;
   if (node.inputs.empty() || node.op->keeps_constants) return false;
-  return std::all_of(node.inputs.begin(), node.inputs.end(), [&](ValueId input) {
-    return !input.valid() || is_constant(input);
-  });
+  return std::all_of(node.inputs.begin(), node.inputs.end(),
+                     [&](ValueId input) { return !input.valid() || is_constant(input); });
 }
 
 ValueRange Graph::computed_range(const Node& node, DType dtype) const {
@@ -302,16 +300,16 @@ void Graph::validate() const {
       ++uses[input.index];
     }
     for (size_t i = 0; i < node.outputs.size(); ++i)
-      REVERIE_CHECK(producer(node.outputs[i]) == id &&
-                        output_index(node.outputs[i]) == static_cast<int>(i),
-                    "{} and its output {} disagree", where, i);
+      REVERIE_CHECK(
+          producer(node.outputs[i]) == id && output_index(node.outputs[i]) == static_cast<int>(i),
+          "{} and its output {} disagree", where, i);
     REVERIE_CHECK(node.constant == computed_from_constants(node), "{}: constancy is stale", where);
     const DType dtype = node.outputs.empty() ? DType::kNone : type(node.outputs[0]).dtype;
     REVERIE_CHECK(node.range == computed_range(node, dtype), "{}: its range is stale", where);
     if (node.op != &input_op() && node.op != &constant_op() && node.op != &opaque_op())
-      REVERIE_CHECK(node.op->infer({input_types(*this, id), {}, *node.attributes}) ==
-                        output_types(*this, id),
-                    "{}: output types are not what inference gives", where);
+      REVERIE_CHECK(
+          node.op->infer({input_types(*this, id), {}, *node.attributes}) == output_types(*this, id),
+          "{}: output types are not what inference gives", where);
   }
   for (const NodeId id : nodes())
     for (const ValueId value : outputs(id))
@@ -329,8 +327,9 @@ int64_t Graph::weight_bytes() const {
     if (!is_constant(id)) continue;
     for (const ValueId value : outputs(id)) {
       const auto users_of = users(value);
-      const bool stored = is_output(value) || std::any_of(users_of.begin(), users_of.end(),
-                                                          [&](NodeId u) { return !is_constant(u); });
+      const bool stored =
+          is_output(value) ||
+          std::any_of(users_of.begin(), users_of.end(), [&](NodeId u) { return !is_constant(u); });
       if (stored) total += stored_bytes(value);
     }
   }
@@ -362,7 +361,8 @@ std::vector<TensorType> input_types(const Graph& graph, NodeId node) {
 }
 
 bool has_opaque_node(const Graph& graph) {
-  return std::ranges::any_of(graph.nodes(), [&](NodeId node) { return &graph.op(node) == &opaque_op(); });
+  return std::ranges::any_of(graph.nodes(),
+                             [&](NodeId node) { return &graph.op(node) == &opaque_op(); });
 }
 
 std::vector<TensorType> output_types(const Graph& graph, NodeId node) {

@@ -46,8 +46,9 @@ struct NodeNames {
 
 /// A tensor program: a directed acyclic graph of operators over statically shaped values. A value
 /// type: it holds no device, timing or backend state, and copies are independent. A copy takes
-/// constant time; what both hold is shared until it is changed. Graph inputs and constants are nodes
-/// without inputs (`input_op`, `constant_op`). Spans into a graph are valid until it is changed.
+/// constant time; what both hold is shared until it is changed. Graph inputs and constants are
+/// nodes without inputs (`input_op`, `constant_op`). Spans into a graph are valid until it is
+/// changed.
 ///
 /// A node is constant when it is a Constant or computed from constants alone; such work happens
 /// once, before run time, and costs nothing. Opaque nodes and operators that keep constants as they
@@ -71,14 +72,14 @@ class Graph {
               Attributes attributes = {});
   void add_output(const std::string& name, ValueId value);
 
-  /// For messages and files; no part of what the graph means, so that it is neither compared nor hashed.
-  /// Copies of the graph share the names. A node that a rewrite adds has none.
+  /// For messages and files; no part of what the graph means, so that it is neither compared nor
+  /// hashed. Copies of the graph share the names. A node that a rewrite adds has none.
   void set_names(NodeId node, std::shared_ptr<const NodeNames> names);
 
   // --- Changing -------------------------------------------------------------------------------
   /// Every use of `from`, graph outputs included, becomes a use of `to`. Their types must be equal.
-  /// Constancy and ranges of what depends on them are brought up to date. Appends to `touched`, when it
-  /// is given, each user, and what has another range now with its users.
+  /// Constancy and ranges of what depends on them are brought up to date. Appends to `touched`,
+  /// when it is given, each user, and what has another range now with its users.
   void replace_all_uses(ValueId from, ValueId to, std::vector<NodeId>* touched = nullptr);
   /// Removes `node` if none of its outputs is used, then its inputs' producers likewise. Graph
   /// inputs stay. Appends what was removed to `removed` when it is given.
@@ -116,7 +117,9 @@ class Graph {
   /// nullptr unless the node is a Constant.
   const WeightPtr& weight(NodeId node) const { return nodes_[at(node)].weight; }
   /// nullptr where it has none.
-  const std::shared_ptr<const NodeNames>& names(NodeId node) const { return nodes_[at(node)].names; }
+  const std::shared_ptr<const NodeNames>& names(NodeId node) const {
+    return nodes_[at(node)].names;
+  }
   /// Computed from constants alone.
   bool is_constant(NodeId node) const { return nodes_[at(node)].constant; }
   /// Of each of its outputs.
@@ -151,10 +154,11 @@ class Graph {
   /// InternalError with the node and the reason when an invariant does not hold: types as inferred,
   /// uses and producers consistent, no cycle, no dangling id.
   void validate() const;
-  /// Bytes of the weights as a file has to store them: every constant value that a non-constant node
-  /// or an output uses, once, by `stored_bytes`.
+  /// Bytes of the weights as a file has to store them: every constant value that a non-constant
+  /// node or an output uses, once, by `stored_bytes`.
   int64_t weight_bytes() const;
-  /// Of a constant value: Weight::least_bytes, or those of its type where it is still to be computed.
+  /// Of a constant value: Weight::least_bytes, or those of its type where it is still to be
+  /// computed.
   int64_t stored_bytes(ValueId value) const;
 
  private:
@@ -192,8 +196,8 @@ class Graph {
   int live_nodes_ = 0;
 };
 
-/// A node as a message names it: "Gather at embedding", or "Gather" where it has no name; the operator of an
-/// opaque node is the one that it stands for. Long names are cut.
+/// A node as a message names it: "Gather at embedding", or "Gather" where it has no name; the
+/// operator of an opaque node is the one that it stands for. Long names are cut.
 std::string described(const Graph& graph, NodeId node);
 /// Types of a node's inputs; an absent one has known() == false.
 std::vector<TensorType> input_types(const Graph& graph, NodeId node);

@@ -72,12 +72,27 @@ Infer guarded(Infer infer, int required) {
 
 std::vector<OpSchema> build_table() {
   std::vector<OpSchema> table;
-  for (const auto family :
-       {ops::special, ops::unary_elementwise, ops::binary_elementwise, ops::linear, ops::spatial,
-        ops::reduction, ops::movement, ops::shapes, ops::image, ops::resize, ops::normalization,
-        ops::quantization, ops::recurrent, ops::further_elementwise, ops::further_reductions,
-        ops::indexing, ops::rearranging, ops::further_linear, ops::further_normalization,
-        ops::attention, ops::fused}) {
+  for (const auto family : {ops::special,
+                            ops::unary_elementwise,
+                            ops::binary_elementwise,
+                            ops::linear,
+                            ops::spatial,
+                            ops::reduction,
+                            ops::movement,
+                            ops::shapes,
+                            ops::image,
+                            ops::resize,
+                            ops::normalization,
+                            ops::quantization,
+                            ops::recurrent,
+                            ops::further_elementwise,
+                            ops::further_reductions,
+                            ops::indexing,
+                            ops::rearranging,
+                            ops::further_linear,
+                            ops::further_normalization,
+                            ops::attention,
+                            ops::fused}) {
     for (OpSchema& row : family()) {
       row.id = static_cast<int>(table.size());
       if (row.infer) row.infer = at_every_sample(guarded(std::move(row.infer), row.min_inputs));

@@ -49,9 +49,9 @@ struct AttrSpec {
 ///    filter's and no attribute. `normalize` does what depends on the inputs' types alone.
 ///
 /// Only what inference needs in a deployed model is there: BatchNormalization, LayerNormalization,
-/// MaxPool and Dropout have one output, Min and Max take two inputs. Further conventions: Cast's `to`
-/// and ConstantOfShape's `dtype` are names of element types ("float32"), ConstantOfShape's `value`
-/// is a number, Split's `split` is required. Upsample is Resize.
+/// MaxPool and Dropout have one output, Min and Max take two inputs. Further conventions: Cast's
+/// `to` and ConstantOfShape's `dtype` are names of element types ("float32"), ConstantOfShape's
+/// `value` is a number, Split's `split` is required. Upsample is Resize.
 struct OpSchema {
   std::string name;
   /// Row number in the table; a stable index for features and matching within one build.
@@ -73,13 +73,13 @@ struct OpSchema {
   std::function<int64_t(const OpContext&)> bytes;
   bool elementwise = false;  ///< every output element depends on the matching input elements only
   bool commutative = false;  ///< its two inputs may change places
-  bool view = false;         ///< the same data under another type of equal size: no kernel, no bytes
-  /// It is no work on constants even where all its inputs are constants, so nothing folds it, and no rule
-  /// takes its result for a weight. DequantizeLinear: a runtime fuses it with what follows, and its
-  /// result is four times larger than what it is made from.
+  bool view = false;  ///< the same data under another type of equal size: no kernel, no bytes
+  /// It is no work on constants even where all its inputs are constants, so nothing folds it, and
+  /// no rule takes its result for a weight. DequantizeLinear: a runtime fuses it with what follows,
+  /// and its result is four times larger than what it is made from.
   bool keeps_constants = false;
-  /// The values of its inputs decide the output's shape (ConstantOfShape, Range, NonZero). It can only be
-  /// evaluated on known tensors; `infer` refuses it, so that it is a node of no graph.
+  /// The values of its inputs decide the output's shape (ConstantOfShape, Range, NonZero). It can
+  /// only be evaluated on known tensors; `infer` refuses it, so that it is a node of no graph.
   bool value_shaped = false;
   /// Stands for several operators that run as one kernel. It is made on the way to a device alone
   /// (core/exec/device/fuse.h): no file, rule or environment has it.
@@ -108,8 +108,9 @@ const OpSchema& input_op();
 /// A weight or other constant; no inputs, one output; the node holds a Weight.
 const OpSchema& constant_op();
 /// Any node that the table does not describe; carried through untouched. Attributes: `op`,
-/// `domain`, `proto` (serialised NodeProto), `opsets` (those that give it its meaning: for the standard domain
-/// the oldest at which its operators are what they are, "ai.onnx 13, com.microsoft 1").
+/// `domain`, `proto` (serialised NodeProto), `opsets` (those that give it its meaning: for the
+/// standard domain the oldest at which its operators are what they are, "ai.onnx 13, com.microsoft
+/// 1").
 const OpSchema& opaque_op();
 
 }  // namespace reverie

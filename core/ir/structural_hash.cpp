@@ -37,10 +37,10 @@ void StructuralHash::compute(const Graph& graph, NodeId node, int level) {
   }
   uint64_t hash = own.level[0];
   for (const ValueId input : graph.inputs(node)) {
-    const uint64_t from =
-        input.valid() ? hash_combine(this->level(graph.producer(input), level - 1),
-                                     static_cast<uint64_t>(graph.output_index(input)))
-                      : 0;
+    const uint64_t from = input.valid()
+                              ? hash_combine(this->level(graph.producer(input), level - 1),
+                                             static_cast<uint64_t>(graph.output_index(input)))
+                              : 0;
     hash = hash_combine(hash, from);
   }
   own.level[level] = hash;

@@ -11,9 +11,9 @@ namespace reverie {
 
 /// Hash of a graph's structure that can be brought up to date after a local change. Every node is
 /// hashed with its ancestors up to kRadius steps away (operator, attributes, types, identity of
-/// constants, names of inputs); the hash of the graph is the sum over live nodes plus the outputs in
-/// order. It does not depend on ids, on the order of rewrites, or on the process. Graphs that are
-/// equal in the sense of `isomorphic` have equal hashes; the converse has to be confirmed.
+/// constants, names of inputs); the hash of the graph is the sum over live nodes plus the outputs
+/// in order. It does not depend on ids, on the order of rewrites, or on the process. Graphs that
+/// are equal in the sense of `isomorphic` have equal hashes; the converse has to be confirmed.
 class StructuralHash {
  public:
   static constexpr int kRadius = 3;
@@ -22,13 +22,14 @@ class StructuralHash {
   uint64_t value() const;
   /// `changed`: nodes that were added, or whose inputs changed; `removed`: nodes that were erased.
   /// Work is proportional to what lies within kRadius steps downstream of them.
-  void update(const Graph& graph, std::span<const NodeId> changed,
-              std::span<const NodeId> removed);
+  void update(const Graph& graph, std::span<const NodeId> changed, std::span<const NodeId> removed);
   /// The node's own part of the sum (its neighbourhood of radius kRadius).
   uint64_t of(NodeId node) const;
   /// The node with its ancestors up to `level` steps away, level <= kRadius; for computing the hash
   /// of a graph that differs a little without building it.
-  uint64_t level(NodeId node, int level) const { return nodes_[static_cast<size_t>(node.index)].level[level]; }
+  uint64_t level(NodeId node, int level) const {
+    return nodes_[static_cast<size_t>(node.index)].level[level];
+  }
   /// The part of `value` that the nodes make up: the sum of mix64(of(node)).
   uint64_t sum() const { return sum_; }
   /// `value` from that sum and the hashes of the outputs' producers (`of`) in order.

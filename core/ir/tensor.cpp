@@ -74,20 +74,34 @@ std::shared_ptr<std::byte[]> memory_of(size_t size) {
 template <typename Visit>
 decltype(auto) visit_dtype(DType dtype, Visit&& visit) {
   switch (dtype) {
-    case DType::kFloat32: return visit(float{});
-    case DType::kFloat64: return visit(double{});
-    case DType::kFloat16: return visit(Float16{});
-    case DType::kBFloat16: return visit(BFloat16{});
-    case DType::kInt8: return visit(int8_t{});
-    case DType::kInt16: return visit(int16_t{});
-    case DType::kInt32: return visit(int32_t{});
-    case DType::kInt64: return visit(int64_t{});
-    case DType::kUInt8: return visit(uint8_t{});
-    case DType::kUInt16: return visit(uint16_t{});
-    case DType::kUInt32: return visit(uint32_t{});
-    case DType::kUInt64: return visit(uint64_t{});
-    case DType::kBool: return visit(bool{});
-    default: throw InputError("elements of type {} cannot be converted", name_of(dtype));
+    case DType::kFloat32:
+      return visit(float{});
+    case DType::kFloat64:
+      return visit(double{});
+    case DType::kFloat16:
+      return visit(Float16{});
+    case DType::kBFloat16:
+      return visit(BFloat16{});
+    case DType::kInt8:
+      return visit(int8_t{});
+    case DType::kInt16:
+      return visit(int16_t{});
+    case DType::kInt32:
+      return visit(int32_t{});
+    case DType::kInt64:
+      return visit(int64_t{});
+    case DType::kUInt8:
+      return visit(uint8_t{});
+    case DType::kUInt16:
+      return visit(uint16_t{});
+    case DType::kUInt32:
+      return visit(uint32_t{});
+    case DType::kUInt64:
+      return visit(uint64_t{});
+    case DType::kBool:
+      return visit(bool{});
+    default:
+      throw InputError("elements of type {} cannot be converted", name_of(dtype));
   }
 }
 

@@ -141,7 +141,9 @@ class Line {
   explicit Line(std::string_view text) : rest_(text) { advance(); }
 
   bool at_end() const { return kind_ == Kind::kEnd; }
-  bool at(char punctuation) const { return kind_ == Kind::kPunctuation && token_[0] == punctuation; }
+  bool at(char punctuation) const {
+    return kind_ == Kind::kPunctuation && token_[0] == punctuation;
+  }
   bool at_text() const { return kind_ == Kind::kText; }
   bool accept(char punctuation) {
     if (!at(punctuation)) return false;
@@ -159,7 +161,9 @@ class Line {
     advance();
     return name;
   }
-  std::string here() const { return at_end() ? "the end of the line" : fmt::format("'{}'", token_); }
+  std::string here() const {
+    return at_end() ? "the end of the line" : fmt::format("'{}'", token_);
+  }
 
  private:
   enum class Kind { kWord, kText, kPunctuation, kEnd };
@@ -272,7 +276,7 @@ Attributes read_attributes(Line& line) {
     const std::string name = line.name();
     line.expect('=');
     // An identity is a word of hexadecimal digits, not a number.
-    attributes.set(name, name == "weight"    ? AttrValue(line.name())
+    attributes.set(name, name == "weight"   ? AttrValue(line.name())
                          : line.accept('[') ? read_list(line)
                                             : read_scalar(line));
   }
@@ -327,7 +331,8 @@ Statement read_statement(Line& line) {
 }
 
 /// A weight whose elements the text leaves out.
-WeightPtr elided_weight(const std::string& digits, const TensorType& type, const std::string& name) {
+WeightPtr elided_weight(const std::string& digits, const TensorType& type,
+                        const std::string& name) {
   uint64_t identity = 0;
   const char* end = digits.data() + digits.size();
   const auto [last, error] = std::from_chars(digits.data(), end, identity, 16);
@@ -410,8 +415,8 @@ class Parser {
                              statement.types);
     const NodeId node = graph_.add_node(*op, inputs, statement.attributes);
     if (!statement.types.empty() && output_types(graph_, node) != statement.types)
-      throw InputError("{} gives {}, not {}", statement.op, to_string(output_types(graph_, node)[0]),
-                       to_string(statement.types[0]));
+      throw InputError("{} gives {}, not {}", statement.op,
+                       to_string(output_types(graph_, node)[0]), to_string(statement.types[0]));
     return node;
   }
 
@@ -419,8 +424,8 @@ class Parser {
     if (statement.op == "Input")
       return define(statement, 0, graph_.add_input(statement.names[0], only_type(statement)));
     if (statement.op == "Constant")
-      return define(statement, 0, graph_.add_constant(read_weight(statement.attributes,
-                                                                  only_type(statement))));
+      return define(statement, 0,
+                    graph_.add_constant(read_weight(statement.attributes, only_type(statement))));
     const NodeId node = build_node(statement);
     if (graph_.outputs(node).size() != statement.names.size())
       throw InputError("{} has {} outputs, {} names are given", statement.op,

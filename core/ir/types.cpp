@@ -74,7 +74,8 @@ std::string to_string(const Shape& shape) {
 }
 
 std::string to_string(const TensorType& type) {
-  return type.known() ? fmt::format("{} {}", name_of(type.dtype), to_string(type.shape)) : "unknown";
+  return type.known() ? fmt::format("{} {}", name_of(type.dtype), to_string(type.shape))
+                      : "unknown";
 }
 
 bool TensorType::operator==(const TensorType& other) const {

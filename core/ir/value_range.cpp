@@ -47,9 +47,11 @@ std::vector<double> few_elements(const Weight* weight) {
 }
 
 ValueRange quotient(const RangeContext& node) {
-  if (node.inputs[1] == ValueRange::kPositive) return least(node.inputs[0], ValueRange::kNonNegative);
+  if (node.inputs[1] == ValueRange::kPositive)
+    return least(node.inputs[0], ValueRange::kNonNegative);
   const std::vector<double> divisors = few_elements(node.second);
-  const bool safe = !divisors.empty() && std::ranges::all_of(divisors, [](double x) { return x != 0; });
+  const bool safe =
+      !divisors.empty() && std::ranges::all_of(divisors, [](double x) { return x != 0; });
   return safe ? ValueRange::kFinite : ValueRange::kUnknown;
 }
 
@@ -59,10 +61,13 @@ ValueRange reciprocal(const RangeContext& node) {
 
 ValueRange power(const RangeContext& node) {
   const std::vector<double> exponents = few_elements(node.second);
-  const auto all = [&](auto holds) { return !exponents.empty() && std::ranges::all_of(exponents, holds); };
+  const auto all = [&](auto holds) {
+    return !exponents.empty() && std::ranges::all_of(exponents, holds);
+  };
   if (all([](double e) { return e >= 0 && std::fmod(e, 2) == 0; })) return ValueRange::kNonNegative;
   if (all([](double e) { return e >= 0 && std::fmod(e, 1) == 0; })) return ValueRange::kFinite;
-  const bool root = all([](double e) { return e >= 0; }) && node.inputs[0] >= ValueRange::kNonNegative;
+  const bool root =
+      all([](double e) { return e >= 0; }) && node.inputs[0] >= ValueRange::kNonNegative;
   return root ? ValueRange::kNonNegative : ValueRange::kUnknown;
 }
 
@@ -92,13 +97,15 @@ ValueRange pad(const RangeContext& node) {
   return least(node.inputs[0], sign_of(node.attributes.number("value")));
 }
 
-/// A window in the padding alone, whose elements count as -infinity, is dilated or smaller than that.
+/// A window in the padding alone, whose elements count as -infinity, is dilated or smaller than
+/// that.
 ValueRange max_pool(const RangeContext& node) {
   const auto& kernel = node.attributes.integers("kernel_shape");
   const auto& pads = node.attributes.integers("pads");
   bool sees_data = std::ranges::all_of(node.attributes.integers("dilations"),
                                        [](int64_t dilation) { return dilation == 1; });
-  for (size_t i = 0; i < pads.size(); ++i) sees_data = sees_data && pads[i] < kernel[i % kernel.size()];
+  for (size_t i = 0; i < pads.size(); ++i)
+    sees_data = sees_data && pads[i] < kernel[i % kernel.size()];
   return sees_data ? node.inputs[0] : ValueRange::kUnknown;
 }
 
@@ -110,30 +117,100 @@ ValueRange normalized(const RangeContext& node) {
 const std::unordered_map<std::string_view, Rule>& rules() {
   static const auto table = [] {
     std::unordered_map<std::string_view, Rule> all = {
-        {"Add", sum}, {"Mul", product}, {"Div", quotient}, {"Reciprocal", reciprocal},
-        {"Pow", power}, {"Sqrt", root}, {"Log", logarithm}, {"Clip", clip}, {"Pad", pad},
-        {"Max", maximum}, {"Min", as_all}, {"Concat", as_all}, {"Where", choice},
-        {"MaxPool", max_pool}, {"LayerNormalization", normalized},
-        {"RMSNormalization", normalized}, {"SkipLayerNormalization", normalized},
+        {"Add", sum},
+        {"Mul", product},
+        {"Div", quotient},
+        {"Reciprocal", reciprocal},
+        {"Pow", power},
+        {"Sqrt", root},
+        {"Log", logarithm},
+        {"Clip", clip},
+        {"Pad", pad},
+        {"Max", maximum},
+        {"Min", as_all},
+        {"Concat", as_all},
+        {"Where", choice},
+        {"MaxPool", max_pool},
+        {"LayerNormalization", normalized},
+        {"RMSNormalization", normalized},
+        {"SkipLayerNormalization", normalized},
         {"SkipSimplifiedLayerNormalization", normalized},
-        {"InstanceNormalization", normalized}, {"GroupNormalization", normalized},
+        {"InstanceNormalization", normalized},
+        {"GroupNormalization", normalized},
         {"BatchNormalization", finite}};
-    for (const char* op : {"Relu", "Abs", "Sigmoid", "HardSigmoid", "Softplus", "Softmax", "ReduceL1",
-                           "ReduceL2", "ReduceSumSquare", "LpPool", "GlobalLpPool"})
+    for (const char* op : {"Relu", "Abs", "Sigmoid", "HardSigmoid", "Softplus", "Softmax",
+                           "ReduceL1", "ReduceL2", "ReduceSumSquare", "LpPool", "GlobalLpPool"})
       all[op] = non_negative;
-    for (const char* op : {"Identity", "Dropout", "Cast", "Transpose", "Split", "Slice", "Gather", "Tile",
-                           "Expand", "Reshape", "Flatten", "Squeeze", "Unsqueeze", "ReduceMean",
-                           "ReduceSum", "ReduceMax", "ReduceMin", "AveragePool", "GlobalAveragePool",
-                           "GlobalMaxPool", "DepthToSpace", "SpaceToDepth", "ReverseSequence", "GatherND",
-                           "GatherElements", "TopK"})
+    for (const char* op : {"Identity",
+                           "Dropout",
+                           "Cast",
+                           "Transpose",
+                           "Split",
+                           "Slice",
+                           "Gather",
+                           "Tile",
+                           "Expand",
+                           "Reshape",
+                           "Flatten",
+                           "Squeeze",
+                           "Unsqueeze",
+                           "ReduceMean",
+                           "ReduceSum",
+                           "ReduceMax",
+                           "ReduceMin",
+                           "AveragePool",
+                           "GlobalAveragePool",
+                           "GlobalMaxPool",
+                           "DepthToSpace",
+                           "SpaceToDepth",
+                           "ReverseSequence",
+                           "GatherND",
+                           "GatherElements",
+                           "TopK"})
       all[op] = as_first;
-    for (const char* op : {"Sub", "Neg", "Erf", "Tanh", "Sin", "Cos", "Atan", "Asinh", "Sign", "Floor", "Ceil",
-                           "Round", "LeakyRelu", "PRelu", "Elu", "Celu", "Selu", "ThresholdedRelu",
-                           "Softsign", "HardSwish", "Conv", "MatMul", "Gemm", "ConvTranspose", "Einsum",
-                           "Gelu", "BiasGelu", "Swish", "FusedMatMul",
-                           "JointAttention", "MultiHeadAttention",
-                           "Resize", "GridSample", "LRN", "CumSum", "Trilu", "ScatterND",
-                           "ScatterElements", "LogSoftmax", "LSTM", "GRU", "RNN", "DequantizeLinear"})
+    for (const char* op : {"Sub",
+                           "Neg",
+                           "Erf",
+                           "Tanh",
+                           "Sin",
+                           "Cos",
+                           "Atan",
+                           "Asinh",
+                           "Sign",
+                           "Floor",
+                           "Ceil",
+                           "Round",
+                           "LeakyRelu",
+                           "PRelu",
+                           "Elu",
+                           "Celu",
+                           "Selu",
+                           "ThresholdedRelu",
+                           "Softsign",
+                           "HardSwish",
+                           "Conv",
+                           "MatMul",
+                           "Gemm",
+                           "ConvTranspose",
+                           "Einsum",
+                           "Gelu",
+                           "BiasGelu",
+                           "Swish",
+                           "FusedMatMul",
+                           "JointAttention",
+                           "MultiHeadAttention",
+                           "Resize",
+                           "GridSample",
+                           "LRN",
+                           "CumSum",
+                           "Trilu",
+                           "ScatterND",
+                           "ScatterElements",
+                           "LogSoftmax",
+                           "LSTM",
+                           "GRU",
+                           "RNN",
+                           "DequantizeLinear"})
       all[op] = finite;
     return all;
   }();

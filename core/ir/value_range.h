@@ -9,10 +9,10 @@
 
 namespace reverie {
 
-/// What is known of every element of a value; each entails those before it. Provided that graph inputs
-/// and large weights are finite and no result is too large for its type.
+/// What is known of every element of a value; each entails those before it. Provided that graph
+/// inputs and large weights are finite and no result is too large for its type.
 enum class ValueRange : uint8_t {
-  kUnknown,      ///< may be infinite or NaN
+  kUnknown,  ///< may be infinite or NaN
   kFinite,
   kNonNegative,
   kPositive,

@@ -111,7 +111,8 @@ WeightPtr Weight::computed(const Weight& weight, std::shared_ptr<const Graph> ex
   const auto computed = std::shared_ptr<Weight>(new Weight(weight));
   computed->expression_bytes_ = 0;
   for (const NodeId node : expression->nodes())
-    if (const WeightPtr& part = expression->weight(node)) computed->expression_bytes_ += part->least_bytes();
+    if (const WeightPtr& part = expression->weight(node))
+      computed->expression_bytes_ += part->least_bytes();
   computed->expression_ = std::move(expression);
   return computed;
 }
@@ -128,13 +129,13 @@ WeightPtr Weight::stored(TensorType type, Reader reader, const std::string& name
   weight->name_ = name;
   weight->reader_ = std::move(reader);
   PieceHash hash(static_cast<size_t>(weight->type_.bytes()), hash_of(weight->type_));
-  weight->visit_bytes([&](std::span<const std::byte> piece) { hash.add(piece.data(), piece.size()); });
+  weight->visit_bytes(
+      [&](std::span<const std::byte> piece) { hash.add(piece.data(), piece.size()); });
   weight->identity_ = hash.finish();
   return weight;
 }
 
-WeightPtr Weight::lazy(TensorType type, uint64_t identity, Loader loader,
-                       const std::string& name) {
+WeightPtr Weight::lazy(TensorType type, uint64_t identity, Loader loader, const std::string& name) {
   auto weight = std::shared_ptr<Weight>(new Weight());
   weight->small_ = counts_as_small(type);
   weight->type_ = std::move(type);
@@ -181,7 +182,8 @@ void Weight::visit_bytes(const std::function<void(std::span<const std::byte>)>& 
   constexpr int64_t kPiece = 64 << 10;
   const int64_t total = type_.bytes();
   const int64_t count = std::min(total, kPiece) / size_of(type_.dtype);
-  Tensor piece = fill_ ? filled({type_.dtype, {count}}, fill_value_) : Tensor({type_.dtype, {count}});
+  Tensor piece =
+      fill_ ? filled({type_.dtype, {count}}, fill_value_) : Tensor({type_.dtype, {count}});
   for (int64_t offset = 0; offset < total; offset += kPiece) {
     const auto bytes = piece.bytes().first(static_cast<size_t>(std::min(kPiece, total - offset)));
     if (reader_) reader_(offset, bytes);

@@ -99,13 +99,12 @@ ValueId ModelBuilder::concat(const std::vector<ValueId>& values, int64_t axis) {
 }
 
 ValueId ModelBuilder::max_pool(ValueId x, const Window& window, bool ceil_mode) {
-  return graph_.add(
-      "MaxPool", {x},
-      {{"kernel_shape", std::vector<int64_t>{window.height, window.width}},
-       {"strides", std::vector<int64_t>{window.stride, window.stride}},
-       {"pads", std::vector<int64_t>{window.pad_height, window.pad_width, window.pad_height,
-                                     window.pad_width}},
-       {"ceil_mode", int64_t{ceil_mode}}});
+  return graph_.add("MaxPool", {x},
+                    {{"kernel_shape", std::vector<int64_t>{window.height, window.width}},
+                     {"strides", std::vector<int64_t>{window.stride, window.stride}},
+                     {"pads", std::vector<int64_t>{window.pad_height, window.pad_width,
+                                                   window.pad_height, window.pad_width}},
+                     {"ceil_mode", int64_t{ceil_mode}}});
 }
 
 ValueId ModelBuilder::average_pool(ValueId x, const Window& window) {
@@ -142,10 +141,10 @@ ValueId ModelBuilder::linear(ValueId x, const std::string& name, int64_t outputs
 
 ValueId ModelBuilder::gemm(ValueId x, const std::string& name, int64_t outputs) {
   const int64_t inputs = shape(x).back();
-  return graph_.add("Gemm",
-                    {x, weight(name + ".weight", {outputs, inputs}, inputs),
-                     offset(name + ".bias", outputs)},
-                    {{"transB", int64_t{1}}});
+  return graph_.add(
+      "Gemm",
+      {x, weight(name + ".weight", {outputs, inputs}, inputs), offset(name + ".bias", outputs)},
+      {{"transB", int64_t{1}}});
 }
 
 ValueId ModelBuilder::layer_norm(ValueId x, const std::string& name, double epsilon) {

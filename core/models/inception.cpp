@@ -93,8 +93,8 @@ class Inception {
     twice = unit(twice, name + ".branch3x3dbl_2", 384, same(3));
     const ValueId twice_row = unit(twice, name + ".branch3x3dbl_3a", 384, row(3));
     const ValueId twice_column = unit(twice, name + ".branch3x3dbl_3b", 384, column(3));
-    return b_.concat({one, three_row, three_column, twice_row, twice_column,
-                      pool_branch(x, name, 192)});
+    return b_.concat(
+        {one, three_row, three_column, twice_row, twice_column, pool_branch(x, name, 192)});
   }
 
   ModelBuilder b_;

@@ -50,7 +50,8 @@ constexpr ModelOptions without_classes(ModelOptions options, int64_t layers = 0)
 const std::array<ModelKind, 15>& kinds() {
   static const std::array<ModelKind, 15> table = {{
       {"squeezenet1_1", "SqueezeNet 1.1", squeezenet(224), models::squeezenet1_1},
-      {"squeezenet_small", "SqueezeNet 1.1 on 64 x 64 images", squeezenet(64), models::squeezenet1_1},
+      {"squeezenet_small", "SqueezeNet 1.1 on 64 x 64 images", squeezenet(64),
+       models::squeezenet1_1},
       {"resnet18", "ResNet-18", vision(224), models::resnet18},
       {"resnet50", "ResNet-50", vision(224), models::resnet50},
       {"resnext50", "ResNeXt-50 32x4d", vision(224), models::resnext50},

@@ -45,8 +45,7 @@ class NasNet {
     ++cell_;
     const std::string name = fmt::format("layers.{}", cell_);
     const ValueId narrow = b_.relu(b_.conv(current, name + ".current", channels, same(1)));
-    return {b_.relu(b_.conv(previous, name + ".previous", channels, same(1))),
-            narrow};
+    return {b_.relu(b_.conv(previous, name + ".previous", channels, same(1))), narrow};
   }
 
   ValueId normal(ValueId before, ValueId now, int64_t channels) {
@@ -67,10 +66,9 @@ class NasNet {
     const ValueId a = b_.add(separable(previous, 0, 7, 2), separable(current, 1, 5, 2));
     const ValueId largest = b_.max_pool(current, halving);
     const ValueId mean = b_.average_pool(current, halving);
-    return b_.concat({b_.add(largest, separable(previous, 2, 7, 2)),
-                      b_.add(mean, separable(previous, 3, 5, 2)),
-                      b_.add(largest, separable(a, 4, 3, 1)),
-                      b_.add(b_.average_pool(a, same(3)), mean)});
+    return b_.concat(
+        {b_.add(largest, separable(previous, 2, 7, 2)), b_.add(mean, separable(previous, 3, 5, 2)),
+         b_.add(largest, separable(a, 4, 3, 1)), b_.add(b_.average_pool(a, same(3)), mean)});
   }
 
   ModelBuilder b_;
@@ -88,8 +86,7 @@ Graph nasrnn(const ModelOptions& options) {
   const auto sigmoid = [&](ValueId x) { return g.add("Sigmoid", {x}); };
   const auto times = [&](ValueId x, ValueId y) { return g.add("Mul", {x, y}); };
   for (int64_t step = 0; step < options.layers; ++step) {
-    const ValueId x =
-        b.input(fmt::format("input{}", step), {DType::kFloat32, {1, options.hidden}});
+    const ValueId x = b.input(fmt::format("input{}", step), {DType::kFloat32, {1, options.hidden}});
     std::array<ValueId, 8> gate;
     for (size_t i = 0; i < gate.size(); ++i) {
       const auto index = 8 * step + static_cast<int64_t>(i);

@@ -69,11 +69,11 @@ Graph resnet50(const ModelOptions& options) {
 
 Graph resnext50(const ModelOptions& options) {
   constexpr int64_t kGroups = 32;
-  return resnet(options, kDeep, kGroups / 2,
-                [](ModelBuilder& b, ValueId x, const std::string& name, int64_t planes,
-                   int64_t stride) {
-                  return bottleneck(b, x, name, planes, stride, 2 * planes, kGroups);
-                });
+  return resnet(
+      options, kDeep, kGroups / 2,
+      [](ModelBuilder& b, ValueId x, const std::string& name, int64_t planes, int64_t stride) {
+        return bottleneck(b, x, name, planes, stride, 2 * planes, kGroups);
+      });
 }
 
 /// As the TASO paper's artifact builds it: a relu after the shortcut's convolution, no classifier.

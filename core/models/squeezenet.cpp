@@ -16,8 +16,7 @@ ValueId activated(ModelBuilder& b, ValueId x, const std::string& name, int64_t o
 }
 
 /// Iandola et al. 2016, Figure 1.
-ValueId fire(ModelBuilder& b, ValueId x, const std::string& name, int64_t squeeze,
-             int64_t expand) {
+ValueId fire(ModelBuilder& b, ValueId x, const std::string& name, int64_t squeeze, int64_t expand) {
   const ValueId narrow = activated(b, x, name + ".squeeze", b.channels(squeeze), same(1));
   return b.concat({activated(b, narrow, name + ".expand1x1", b.channels(expand), same(1)),
                    activated(b, narrow, name + ".expand3x3", b.channels(expand), same(3))});
@@ -30,8 +29,14 @@ Graph squeezenet1_1(const ModelOptions& options) {
     int64_t squeeze, expand;
     bool pooled_before;
   };
-  constexpr std::array<Fire, 8> kFires = {{{16, 64, false}, {16, 64, false}, {32, 128, true}, {32, 128, false},
-                                           {48, 192, true}, {48, 192, false}, {64, 256, false}, {64, 256, false}}};
+  constexpr std::array<Fire, 8> kFires = {{{16, 64, false},
+                                           {16, 64, false},
+                                           {32, 128, true},
+                                           {32, 128, false},
+                                           {48, 192, true},
+                                           {48, 192, false},
+                                           {64, 256, false},
+                                           {64, 256, false}}};
   if (options.layers > std::ssize(kFires))
     throw InputError("layers is {}, of {} fire modules", options.layers, kFires.size());
   ModelBuilder b(options);

@@ -43,8 +43,10 @@ std::string symbolic(const onnx::TensorShapeProto& shape) {
   std::string text;
   for (const auto& dim : shape.dim()) {
     if (!text.empty()) text += ',';
-    if (has_extent(dim)) text += std::to_string(dim.dim_value());
-    else text += dim.dim_param().empty() ? "?" : dim.dim_param();
+    if (has_extent(dim))
+      text += std::to_string(dim.dim_value());
+    else
+      text += dim.dim_param().empty() ? "?" : dim.dim_param();
   }
   return text;
 }
@@ -117,8 +119,8 @@ void bind_dims(const std::string& text, const std::vector<std::string>& known, E
 void require_valid_type(const onnx::ValueInfoProto& value) {
   const auto& type = value.type();
   const int32_t element = type.tensor_type().elem_type();
-  if (type.has_tensor_type() && (element == onnx::TensorProto::UNDEFINED ||
-                                 !is_element_type(element)))
+  if (type.has_tensor_type() &&
+      (element == onnx::TensorProto::UNDEFINED || !is_element_type(element)))
     throw InputError("'{}' has elements of type {}, which ONNX does not know", value.name(),
                      element);
 }
@@ -224,7 +226,8 @@ class Binder {
       for (int axis = 0; axis < shape.dim_size(); ++axis) {
         const auto& dim = shape.dim(axis);
         const std::string symbol = called(*input, axis);
-        if (symbol.empty() || symbols_.contains(symbol) || is_arithmetic(symbol) != arithmetic) continue;
+        if (symbol.empty() || symbols_.contains(symbol) || is_arithmetic(symbol) != arithmetic)
+          continue;
         symbols_[symbol] = assumed_extent({dim.dim_param(), axis, shape.dim_size()}, symbol);
         if (!arithmetic) result_.assumed[symbol] = symbols_[symbol];
         assumed_.push_back(fmt::format("{}={}", symbol, symbols_[symbol]));
@@ -248,17 +251,20 @@ class Binder {
     } else if (input.type().tensor_type().has_shape()) {
       if (is_bound(input)) type = bound_type(input, symbols_);
     } else {
-      result_.warnings.push_back(fmt::format(
-          "input '{}' has no shape, so that what follows it stays untouched; give it one, such as --shape "
-          "{}=1,3,224,224", input.name(), input.name()));
+      result_.warnings.push_back(
+          fmt::format("input '{}' has no shape, so that what follows it stays untouched; give it "
+                      "one, such as --shape "
+                      "{}=1,3,224,224",
+                      input.name(), input.name()));
     }
   }
 
   void warn_of_assumptions() {
     const Shape& shape = result_.types.at(first_assumed_->name()).shape;
-    result_.warnings.push_back(fmt::format(
-        "extents were assumed: {}; give others with --dim {}, or --shape {}={}", quoted_list(assumed_),
-        fmt::join(assumed_, ","), first_assumed_->name(), fmt::join(shape, ",")));
+    result_.warnings.push_back(
+        fmt::format("extents were assumed: {}; give others with --dim {}, or --shape {}={}",
+                    quoted_list(assumed_), fmt::join(assumed_, ","), first_assumed_->name(),
+                    fmt::join(shape, ",")));
   }
 
   std::vector<const onnx::ValueInfoProto*> inputs_;

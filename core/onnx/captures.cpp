@@ -43,7 +43,8 @@ class Captured {
 
  private:
   void use(const std::string& name, const Scope& scope) {
-    if (!name.empty() && !scope.contains(name) && known_.insert(name).second) names_.push_back(name);
+    if (!name.empty() && !scope.contains(name) && known_.insert(name).second)
+      names_.push_back(name);
   }
 
   std::vector<std::string> names_;

@@ -30,7 +30,8 @@ void require_ascending_places(const Tensor& indices, const Shape& shape) {
 void check(const onnx::SparseTensorProto& tensor, ExternalFiles& files) {
   const auto& values = tensor.values();
   const auto& indices = tensor.indices();
-  if (values.dims_size() != 1) throw InputError("its values have rank {}, not 1", values.dims_size());
+  if (values.dims_size() != 1)
+    throw InputError("its values have rank {}, not 1", values.dims_size());
   if (!tensor.has_indices() && values.dims(0) == 0) return;
   if (indices.data_type() != onnx::TensorProto::INT64)
     throw InputError("its indices have elements of type {}, not int64", indices.data_type());

@@ -39,14 +39,18 @@ Attributes read_attributes(const onnx::NodeProto& node, bool* has_others) {
   *has_others = false;
   for (const auto& attribute : node.attribute()) {
     switch (attribute.type()) {
-      case onnx::AttributeProto::INT: result.set(attribute.name(), attribute.i()); break;
+      case onnx::AttributeProto::INT:
+        result.set(attribute.name(), attribute.i());
+        break;
       case onnx::AttributeProto::FLOAT:
         result.set(attribute.name(), decimal(attribute.f()));
         break;
-      case onnx::AttributeProto::STRING: result.set(attribute.name(), attribute.s()); break;
+      case onnx::AttributeProto::STRING:
+        result.set(attribute.name(), attribute.s());
+        break;
       case onnx::AttributeProto::INTS:
-        result.set(attribute.name(), std::vector<int64_t>(attribute.ints().begin(),
-                                                          attribute.ints().end()));
+        result.set(attribute.name(),
+                   std::vector<int64_t>(attribute.ints().begin(), attribute.ints().end()));
         break;
       case onnx::AttributeProto::FLOATS: {
         std::vector<double> values;
@@ -58,7 +62,8 @@ Attributes read_attributes(const onnx::NodeProto& node, bool* has_others) {
         result.set(attribute.name(), std::vector<std::string>(attribute.strings().begin(),
                                                               attribute.strings().end()));
         break;
-      default: *has_others = true;
+      default:
+        *has_others = true;
     }
   }
   return result;
@@ -86,11 +91,26 @@ std::optional<Values> convert_as_is(Source& source) {
 
 /// Some take other numbers for true, and others for false.
 void check_flags(const Attributes& attributes) {
-  constexpr std::string_view kFlags[] = {
-      "align_corners", "allowzero", "ceil_mode",    "count_include_pad",   "exclude_outside",
-      "exclusive",     "fmod",      "input_forget", "keepdims",            "largest",
-      "reverse",       "sorted",    "spatial",      "linear_before_reset", "noop_with_empty_axes",
-      "transA",        "transB",    "upper",        "select_last_index",   "training_mode"};
+  constexpr std::string_view kFlags[] = {"align_corners",
+                                         "allowzero",
+                                         "ceil_mode",
+                                         "count_include_pad",
+                                         "exclude_outside",
+                                         "exclusive",
+                                         "fmod",
+                                         "input_forget",
+                                         "keepdims",
+                                         "largest",
+                                         "reverse",
+                                         "sorted",
+                                         "spatial",
+                                         "linear_before_reset",
+                                         "noop_with_empty_axes",
+                                         "transA",
+                                         "transB",
+                                         "upper",
+                                         "select_last_index",
+                                         "training_mode"};
   for (const std::string_view flag : kFlags) {
     const auto* value = attributes.find(flag);
     const auto* number = value == nullptr ? nullptr : std::get_if<int64_t>(value);

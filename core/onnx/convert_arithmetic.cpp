@@ -70,7 +70,8 @@ std::optional<Values> group_normalization(Source& source) {
                                 ? source.attributes.integer("num_groups", 0)
                                 : source.type(0).shape[1];
     if (source.type(1).elements() != factors)
-      throw InputError("the scale should have {} elements, not {}", factors, source.type(1).elements());
+      throw InputError("the scale should have {} elements, not {}", factors,
+                       source.type(1).elements());
   }
   return convert_as_is(source);
 }
@@ -83,9 +84,14 @@ std::optional<Values> maximum(Source& source) { return chain(source, "Max"); }
 
 Converter arithmetic_rule(std::string_view op) {
   static const std::unordered_map<std::string_view, Converter> rules = {
-      {"Softmax", softmax}, {"LogSoftmax", softmax},
-      {"Cast", cast},       {"CastLike", cast_like}, {"Sum", sum},
-      {"Mean", mean},       {"Min", minimum},        {"Max", maximum},
+      {"Softmax", softmax},
+      {"LogSoftmax", softmax},
+      {"Cast", cast},
+      {"CastLike", cast_like},
+      {"Sum", sum},
+      {"Mean", mean},
+      {"Min", minimum},
+      {"Max", maximum},
       {"Einsum", convert_einsum},
       {"GroupNormalization", group_normalization},
       {"QuantizeLinear", quantizer},

@@ -47,7 +47,9 @@ std::optional<Values> product(const Source& source, const Matrices& a, const Mat
   if (shared.size() != 1 || !is_in(a.letters, left) || !is_in(b.letters, right))
     return std::nullopt;
   if (is_in(b.letters, left) || is_in(a.letters, right)) return std::nullopt;
-  const auto lead = [](const std::string& letters) { return letters.substr(0, letters.size() - 2); };
+  const auto lead = [](const std::string& letters) {
+    return letters.substr(0, letters.size() - 2);
+  };
   if (lead(a.letters) != batch || (lead(b.letters) != batch && !lead(b.letters).empty()))
     return std::nullopt;
   const auto x = with_letter_at(source, a, 1, shared[0]);

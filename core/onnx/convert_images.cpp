@@ -90,15 +90,16 @@ std::optional<Values> older_resize(Source& source, std::vector<double> scales) {
   return source.add("Resize", {source.inputs[0]}, std::move(attributes));
 }
 
-/// Entries of some axes (since opset 18) as those of all, `others` elsewhere. InputError when they do
-/// not fit.
+/// Entries of some axes (since opset 18) as those of all, `others` elsewhere. InputError when they
+/// do not fit.
 template <typename T>
 std::vector<T> of_all_axes(const std::vector<T>& entries, const std::vector<int64_t>& axes,
                            std::vector<T> others) {
   if (entries.size() != axes.size())
     throw InputError("has {} extents for {} axes", entries.size(), axes.size());
   for (size_t i = 0; i < axes.size(); ++i)
-    others[static_cast<size_t>(normalize_axis(axes[i], static_cast<int>(others.size())))] = entries[i];
+    others[static_cast<size_t>(normalize_axis(axes[i], static_cast<int>(others.size())))] =
+        entries[i];
   return others;
 }
 
@@ -160,7 +161,9 @@ std::optional<Values> grid_sample(Source& source) {
 
 Converter image_rule(std::string_view op) {
   static const std::unordered_map<std::string_view, Converter> rules = {
-      {"ConvTranspose", conv_transpose}, {"Resize", resize}, {"Upsample", upsample},
+      {"ConvTranspose", conv_transpose},
+      {"Resize", resize},
+      {"Upsample", upsample},
       {"GridSample", grid_sample}};
   const auto at = rules.find(op);
   return at == rules.end() ? nullptr : at->second;

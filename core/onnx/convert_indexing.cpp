@@ -10,8 +10,8 @@
 namespace reverie::proto {
 namespace {
 
-/// The only element of the constant input as the attribute `name`. False when it is not constant, or no
-/// whole number; the depth of OneHot may have any type.
+/// The only element of the constant input as the attribute `name`. False when it is not constant,
+/// or no whole number; the depth of OneHot may have any type.
 bool take_integer(Source& source, std::string_view name, size_t input) {
   if (!source.has_input(input)) return true;
   const auto value = source.constant(input);
@@ -104,8 +104,8 @@ std::optional<Values> eye_like(Source& source) {
 
 Converter indexing_rule(std::string_view op) {
   static const std::unordered_map<std::string_view, Converter> rules = {
-      {"TopK", top_k},       {"Trilu", trilu},     {"CumSum", cumulative_sum},
-      {"OneHot", one_hot},   {"Scatter", scatter}, {"NonZero", nonzero},
+      {"TopK", top_k},        {"Trilu", trilu},     {"CumSum", cumulative_sum},
+      {"OneHot", one_hot},    {"Scatter", scatter}, {"NonZero", nonzero},
       {"Compress", compress}, {"EyeLike", eye_like}};
   const auto at = rules.find(op);
   return at == rules.end() ? nullptr : at->second;

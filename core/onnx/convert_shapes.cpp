@@ -123,14 +123,13 @@ std::vector<int64_t> pads_of_all_axes(const std::vector<int64_t>& pads,
 }
 
 std::optional<Values> pad(Source& source) {
-  if (source.opset >= 11 &&
-      (!take_integers(source, "pads", 1) || !take_number(source, "value", 2)))
+  if (source.opset >= 11 && (!take_integers(source, "pads", 1) || !take_number(source, "value", 2)))
     return std::nullopt;
   if (source.has_input(3)) {
     const auto axes = source.constant_integers(3);
     if (!axes) return std::nullopt;
-    source.attributes.set("pads", pads_of_all_axes(source.attributes.integers("pads"), *axes,
-                                                   source.type(0).rank()));
+    source.attributes.set(
+        "pads", pads_of_all_axes(source.attributes.integers("pads"), *axes, source.type(0).rank()));
   }
   return with_first_input(source);
 }
@@ -191,13 +190,26 @@ std::optional<Values> range(Source& source) {
 }  // namespace
 
 Converter shape_rule(std::string_view op) {
-  static const std::unordered_map<std::string_view, Converter> rules = {
-      {"Reshape", reshape}, {"Expand", expand},       {"Tile", tile}, {"Squeeze", squeeze},
-      {"Slice", slice},     {"Unsqueeze", unsqueeze},   {"Pad", pad},   {"Clip", clip},
-      {"Split", split},     {"ReduceMean", reduce},   {"ReduceSum", reduce},
-      {"ReduceMax", reduce}, {"ReduceMin", reduce}, {"ReduceProd", reduce},
-      {"ReduceL1", reduce}, {"ReduceL2", reduce}, {"ReduceSumSquare", reduce},
-      {"ReduceLogSum", reduce}, {"ReduceLogSumExp", reduce}, {"Range", range}};
+  static const std::unordered_map<std::string_view, Converter> rules = {{"Reshape", reshape},
+                                                                        {"Expand", expand},
+                                                                        {"Tile", tile},
+                                                                        {"Squeeze", squeeze},
+                                                                        {"Slice", slice},
+                                                                        {"Unsqueeze", unsqueeze},
+                                                                        {"Pad", pad},
+                                                                        {"Clip", clip},
+                                                                        {"Split", split},
+                                                                        {"ReduceMean", reduce},
+                                                                        {"ReduceSum", reduce},
+                                                                        {"ReduceMax", reduce},
+                                                                        {"ReduceMin", reduce},
+                                                                        {"ReduceProd", reduce},
+                                                                        {"ReduceL1", reduce},
+                                                                        {"ReduceL2", reduce},
+                                                                        {"ReduceSumSquare", reduce},
+                                                                        {"ReduceLogSum", reduce},
+                                                                        {"ReduceLogSumExp", reduce},
+                                                                        {"Range", range}};
   const auto at = rules.find(op);
   return at == rules.end() ? nullptr : at->second;
 }

@@ -40,8 +40,8 @@ std::optional<Values> convolution(Source& source, size_t filter) {
 std::optional<Values> conv(Source& source) { return convolution(source, 1); }
 std::optional<Values> quantized_conv(Source& source) { return convolution(source, 3); }
 
-/// Gaps between the elements of a window, which pools other than MaxPool got in newer opsets and the
-/// table does not know.
+/// Gaps between the elements of a window, which pools other than MaxPool got in newer opsets and
+/// the table does not know.
 void leave_out_dilations(Source& source) {
   const size_t rank = source.attributes.integers("kernel_shape").size();
   source.leave_out("dilations", std::vector<int64_t>(rank, 1));
@@ -70,15 +70,17 @@ std::optional<Values> average_pool(Source& source) {
 bool is_training(const Source& source) {
   if (source.opset >= 14) return source.attributes.integer("training_mode", 0) != 0;
   const auto& outputs = source.node.output();
-  return std::any_of(outputs.begin(), outputs.end(),
-                     [&](const std::string& name) { return &name != &outputs[0] && !name.empty(); });
+  return std::any_of(outputs.begin(), outputs.end(), [&](const std::string& name) {
+    return &name != &outputs[0] && !name.empty();
+  });
 }
 
 std::optional<Values> batch_normalization(Source& source) {
   for (int i = 1; i < source.node.output_size(); ++i)
     if (source.wants_output(i)) return std::nullopt;
   if (is_training(source)) return std::nullopt;
-  for (size_t i = 1; i < source.inputs.size(); ++i)  // since opset 14 statistics may be wider than the data
+  for (size_t i = 1; i < source.inputs.size();
+       ++i)  // since opset 14 statistics may be wider than the data
     if (source.has_input(i) && source.type(i).dtype != source.type(0).dtype) return std::nullopt;
   if (source.attributes.integer("spatial", 1) == 0) return std::nullopt;
   for (const char* name : {"training_mode", "spatial", "momentum"}) source.attributes.erase(name);

@@ -5,7 +5,8 @@
 
 namespace reverie {
 
-std::vector<std::string> declared_dimensions(const ModelInfo& info, const std::string& name, const Shape& shape) {
+std::vector<std::string> declared_dimensions(const ModelInfo& info, const std::string& name,
+                                             const Shape& shape) {
   std::vector<std::string> names;
   const auto known = info.value_infos.find(name);
   if (known != info.value_infos.end()) {

@@ -23,7 +23,8 @@ std::string lower(std::string_view text) {
 }
 
 bool holds_any(const std::string& text, std::initializer_list<std::string_view> parts) {
-  return std::ranges::any_of(parts, [&](std::string_view part) { return text.find(part) != text.npos; });
+  return std::ranges::any_of(parts,
+                             [&](std::string_view part) { return text.find(part) != text.npos; });
 }
 
 bool is_any(const std::string& text, std::initializer_list<std::string_view> names) {
@@ -35,7 +36,8 @@ std::optional<int64_t> by_name(const std::string& symbol) {
   if (holds_any(name, {"batch"}) || is_any(name, {"b", "bs"})) return 1;
   if (holds_any(name, {"past", "cache"})) return kPast;
   if (holds_any(name, {"total"})) return kPast + kSequence;
-  if (holds_any(name, {"seq", "len", "token", "time", "frame", "step"}) || is_any(name, {"s", "t", "l"}))
+  if (holds_any(name, {"seq", "len", "token", "time", "frame", "step"}) ||
+      is_any(name, {"s", "t", "l"}))
     return kSequence;
   if (holds_any(name, {"height", "width", "size"}) || is_any(name, {"h", "w"})) return kImage;
   if (holds_any(name, {"channel"}) || name == "c") return kChannels;
@@ -81,7 +83,9 @@ std::optional<int64_t> evaluated(const std::string& text, char sign,
 
 }  // namespace
 
-bool is_arithmetic(const std::string& symbol) { return symbol.find_first_of("+*") != std::string::npos; }
+bool is_arithmetic(const std::string& symbol) {
+  return symbol.find_first_of("+*") != std::string::npos;
+}
 
 int64_t default_extent(const DimensionPlace& place, const std::map<std::string, int64_t>& known) {
   for (const char sign : {'+', '*'})

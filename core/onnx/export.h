@@ -17,8 +17,8 @@ struct ExportOptions {
   /// message of 2 GiB.
   int64_t max_inline_bytes = int64_t{3} << 29;
   /// Symbolic dimensions that inputs and outputs keep instead of the extents that were bound. Then
-  /// Reshape copies and infers what extents it can. Whether the graph holds for other extents is not
-  /// looked at here: see core/onnx/symbols.h.
+  /// Reshape copies and infers what extents it can. Whether the graph holds for other extents is
+  /// not looked at here: see core/onnx/symbols.h.
   std::set<std::string> symbols = {};
   /// Otherwise what is computed from constants stays operators.
   bool fold_constants = true;
@@ -41,10 +41,10 @@ struct ExportOptions {
 /// lazy weights keep their identity (the former: names are unique; the latter: the identity is that
 /// of the content).
 ///
-/// A large fill that is known by its name becomes a ConstantOfShape. One that is known by its formula
-/// (core/ir/formula.h) becomes an Expand of one element where it is very large; smaller ones and
-/// identities are stored with their elements and say so in the initializer's doc_string, as do large
-/// tensors that are known (Weight::known). So each is read as what it was.
+/// A large fill that is known by its name becomes a ConstantOfShape. One that is known by its
+/// formula (core/ir/formula.h) becomes an Expand of one element where it is very large; smaller
+/// ones and identities are stored with their elements and say so in the initializer's doc_string,
+/// as do large tensors that are known (Weight::known). So each is read as what it was.
 ///
 /// InputError when the folder cannot be written to, or when other nodes need a newer opset than the
 /// one that opaque nodes were written for.

@@ -70,8 +70,10 @@ Exporter::Exporter(const Graph& graph, const ModelInfo& info, const Language& la
 ModelSkeleton Exporter::run() {
   for (const auto& [name, number] : info_.data_extents)
     if (!symbols_.contains(name))
-      throw InputError("extent '{}' depends on data, and {} only stands for it: the graph cannot be written with it",
-                       name, number);
+      throw InputError(
+          "extent '{}' depends on data, and {} only stands for it: the graph cannot be written "
+          "with it",
+          name, number);
   name_values();
   write_header();
   write_interface();
@@ -202,8 +204,7 @@ onnx::ValueInfoProto Exporter::value_info(const std::string& name, const TensorT
                                           bool is_output) const {
   onnx::ValueInfoProto value;
   const auto original = info_.value_infos.find(name);
-  if (original != info_.value_infos.end())
-    REVERIE_CHECK(value.ParseFromString(original->second));
+  if (original != info_.value_infos.end()) REVERIE_CHECK(value.ParseFromString(original->second));
   value.set_name(name);
   if (type.known()) {
     const onnx::ValueInfoProto declared = value;
@@ -222,7 +223,8 @@ onnx::ValueInfoProto Exporter::value_info(const std::string& name, const TensorT
 void Exporter::write_interface() {
   onnx::GraphProto& graph = *skeleton_.model.mutable_graph();
   for (const NodeId input : graph_.inputs())
-    *graph.add_input() = value_info(graph_.input_name(input), graph_.type(graph_.output(input)), false);
+    *graph.add_input() =
+        value_info(graph_.input_name(input), graph_.type(graph_.output(input)), false);
   for (const GraphOutput& output : graph_.outputs())
     *graph.add_output() = value_info(output.name, graph_.type(output.value), true);
 }
@@ -306,7 +308,8 @@ OpaqueNode Exporter::described_opaque(NodeId id) const {
 /// Of values whose type only the original tells.
 void Exporter::write_declared_types(const std::vector<std::string>& values) {
   const auto is_output = [&](const std::string& name) {
-    return std::ranges::any_of(graph_.outputs(), [&](const GraphOutput& output) { return output.name == name; });
+    return std::ranges::any_of(graph_.outputs(),
+                               [&](const GraphOutput& output) { return output.name == name; });
   };
   for (const std::string& name : values) {
     const auto declared = info_.value_infos.find(name);

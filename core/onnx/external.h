@@ -13,8 +13,8 @@
 
 namespace reverie::proto {
 
-/// A file that is read in pieces, from several threads. It stays readable when its name comes to mean
-/// another file.
+/// A file that is read in pieces, from several threads. It stays readable when its name comes to
+/// mean another file.
 class InputFile {
  public:
   /// InputError when it is no regular file or cannot be opened.

@@ -35,9 +35,8 @@ Tensor draw_around(const Weight& weight, bool one_sign, Rng rng) {
 
 Tensor draw_weight(const Weight& weight, const DrawRole& role, Rng rng) {
   const bool is_product = role.variance != DrawRole().variance;
-  const Tensor drawn = is_product
-                           ? draw(weight.type(), role, rng)
-                           : draw_around(weight, role.signs != Signs::kBoth, rng);
+  const Tensor drawn = is_product ? draw(weight.type(), role, rng)
+                                  : draw_around(weight, role.signs != Signs::kBoth, rng);
   return drawn.cast(weight.type().dtype);
 }
 
@@ -51,9 +50,8 @@ void calibrate(const Graph& graph, const WeightSource& weights, Rng rng, DrawPla
     inputs.push_back(draw(type, plan.input(graph.input_name(input)), rng.fork(inputs.size())));
   }
   ReferenceExecutor executor({.precision = Precision::kDouble, .cast_back = false});
-  executor.observe([&](NodeId node, std::vector<Tensor>& results) {
-    plan.calibrate(graph, node, results);
-  });
+  executor.observe(
+      [&](NodeId node, std::vector<Tensor>& results) { plan.calibrate(graph, node, results); });
   executor.run(graph, inputs, weights);
 }
 

@@ -30,9 +30,10 @@ void require_range(const Tensor& exact, const Tensor& rounded) {
   const std::vector<double> values = exact.to_doubles(), stored = rounded.to_doubles();
   for (size_t i = 0; i < values.size(); ++i)
     if (std::isfinite(values[i]) && !std::isfinite(stored[i]))
-      throw InputError("a constant of the result is {}, too large for {}: leave out the rewrite that makes it "
-                       "(--without RULE), or give the model in a wider type",
-                       values[i], name_of(rounded.type().dtype));
+      throw InputError(
+          "a constant of the result is {}, too large for {}: leave out the rewrite that makes it "
+          "(--without RULE), or give the model in a wider type",
+          values[i], name_of(rounded.type().dtype));
 }
 
 /// Computed in double precision, and rounded to its type once.
@@ -68,8 +69,8 @@ Graph expression_of(const Graph& graph, ValueId value) {
 bool is_drawn(const Weight& weight) { return !weight.is_small(); }
 bool is_drawn_fill(const Weight& weight) { return weight.is_fill() && is_drawn(weight); }
 
-/// Whether nobody trained it: a few numbers, a fill that stands for no weights, or what the import itself
-/// computed.
+/// Whether nobody trained it: a few numbers, a fill that stands for no weights, or what the import
+/// itself computed.
 bool is_of_shape_code(const Weight& weight, bool is_stored) {
   if (weight.type().elements() <= Weight::kSmallWeight) return true;
   if (weight.is_fill()) return !stands_for_weights(weight);

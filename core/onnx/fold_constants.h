@@ -7,12 +7,12 @@
 
 namespace reverie {
 
-/// A large fill in the place of trained numbers: its value is none of 0, 1, -1 and the infinities, with which
-/// masks are made.
+/// A large fill in the place of trained numbers: its value is none of 0, 1, -1 and the infinities,
+/// with which masks are made.
 bool stands_for_weights(const Weight& weight);
 
 struct Folded {
-  WeightPtr weight;  ///< nullptr: it stays as it is
+  WeightPtr weight;        ///< nullptr: it stays as it is
   bool is_stored = false;  ///< a large tensor of the file went in
 };
 
@@ -30,11 +30,11 @@ Folded fold_computed(const Graph& graph, ValueId value, const std::unordered_set
 WeightPtr with_expression(const WeightPtr& weight, const Graph& graph, ValueId value);
 
 /// The value of whatever is computed from constants alone, computed as `fold` does
-/// (core/exec/reference/reference.h): a formula
-/// (core/ir/formula.h) where it is one and all that went in is known by its value; a fill called `name`
-/// where large fills went in and all elements came out equal; dense otherwise, but computed again whenever it is
-/// needed where it is large: all of them together would be as large as the model. InputError where an element is
-/// finite, but not in its type.
+/// (core/exec/reference/reference.h): a formula (core/ir/formula.h) where it is one and all that
+/// went in is known by its value; a fill called `name` where large fills went in and all elements
+/// came out equal; dense otherwise, but computed again whenever it is needed where it is large: all
+/// of them together would be as large as the model. InputError where an element is finite, but not
+/// in its type.
 WeightPtr fold_constant(const Graph& graph, ValueId value, const std::string& name);
 
 }  // namespace reverie

@@ -33,7 +33,10 @@ bool is_set(const onnx::TypeProto& type) {
 }  // namespace
 
 Importer::Importer(const onnx::ModelProto& model, ExternalFiles files)
-    : model_(model), opset_(standard_opset(model)), files_(std::move(files)), taken_(names_taken(model.graph())) {
+    : model_(model),
+      opset_(standard_opset(model)),
+      files_(std::move(files)),
+      taken_(names_taken(model.graph())) {
   for (const auto& info : model.graph().value_info()) declared_[info.name()] = &info;
   for (const auto& info : model.graph().output()) declared_[info.name()] = &info;
   const auto& nodes = model.graph().node();
@@ -108,7 +111,8 @@ void Importer::observe(Observations* seen) const {
   for (const auto& [name, id] : values_)
     (*seen)[name] = {graph_.type(id), graph_.weight(graph_.producer(id)), false, id};
   for (const auto& tensor : model_.graph().initializer())
-    if (const auto at = seen->find(tensor.name()); at != seen->end()) at->second.is_initializer = true;
+    if (const auto at = seen->find(tensor.name()); at != seen->end())
+      at->second.is_initializer = true;
 }
 
 void Importer::add_inputs(const ImportOptions& options, const Assumptions& assumptions) {
@@ -140,7 +144,8 @@ void Importer::add_initializers() {
   };
   for (const auto& tensor : model_.graph().initializer()) {
     if (!taken_.contains(tensor.name())) continue;
-    if (tensor.data_type() == onnx::TensorProto::STRING || size_of(dtype_of(tensor.data_type())) == 0) {
+    if (tensor.data_type() == onnx::TensorProto::STRING ||
+        size_of(dtype_of(tensor.data_type())) == 0) {
       onnx::NodeProto node;
       node.set_op_type("Constant");
       node.add_output(tensor.name());
@@ -186,7 +191,8 @@ void Importer::add_node(const onnx::NodeProto& node) {
   if (!outputs) outputs = add_opaque(node, reason);
   set_names(node, first, *outputs);
   for (int i = 0; i < node.output_size(); ++i)
-    if (taken_.contains(node.output(i))) values_[node.output(i)] = outputs->at(static_cast<size_t>(i));
+    if (taken_.contains(node.output(i)))
+      values_[node.output(i)] = outputs->at(static_cast<size_t>(i));
 }
 
 std::string Importer::reason_against(const onnx::NodeProto& node) const {
@@ -210,7 +216,8 @@ std::string Importer::reason_against(const onnx::NodeProto& node) const {
     if (graph_.type(input).has_numbers()) continue;
     if (graph_.type(input).known()) return fmt::format("input {} holds no numbers", i);
     const auto origin = unknown_by_.find(input.index);
-    const std::string of = origin == unknown_by_.end() ? std::string() : ": it depends on " + origin->second;
+    const std::string of =
+        origin == unknown_by_.end() ? std::string() : ": it depends on " + origin->second;
     return fmt::format("type of input {} is unknown{}", i, of);
   }
   return {};
@@ -351,8 +358,10 @@ KnownValue Importer::known_value(const std::string& name) {
   KnownValue known = {name, {}, nullptr};
   const TensorType& type = graph_.type(id);
   const auto other = other_types_.find(id.index);
-  if (type.known()) set_tensor_type(type, &known.type);
-  else if (other != other_types_.end()) known.type = other->second;
+  if (type.known())
+    set_tensor_type(type, &known.type);
+  else if (other != other_types_.end())
+    known.type = other->second;
   const WeightPtr& weight = graph_.weight(graph_.producer(id));
   constexpr int64_t kMaxElements = 1024;
   if (weight != nullptr && type.elements() <= kMaxElements) {
@@ -425,7 +434,8 @@ ModelInfo Importer::model_info() const {
   };
   std::for_each(model_.graph().input().begin(), model_.graph().input().end(), keep);
   std::for_each(model_.graph().output().begin(), model_.graph().output().end(), keep);
-  for (const onnx::ValueInfoProto& output : model_.graph().output())  // of what only the file tells the type
+  for (const onnx::ValueInfoProto& output :
+       model_.graph().output())  // of what only the file tells the type
     if (!graph_.type(value(output.name())).known())
       info.value_infos[output.name()] = output.SerializeAsString();
   for (const std::string& name : only_declared_) {
@@ -445,28 +455,32 @@ void Importer::warn_of_what_stays_out() {
     list += fmt::format("{}{} {}", list.empty() ? "" : ", ", count, readable(name));
   }
   if (total > 0)
-    warnings_.push_back(fmt::format(
-        "{} node{} carried through untouched and {} part in no rewrite: {}", total,
-        total == 1 ? " is" : "s are", total == 1 ? "takes" : "take", list));
+    warnings_.push_back(
+        fmt::format("{} node{} carried through untouched and {} part in no rewrite: {}", total,
+                    total == 1 ? " is" : "s are", total == 1 ? "takes" : "take", list));
   warn_of_defaults();
   if (model_.training_info_size() > 0) warnings_.emplace_back("training information is left out");
-  if (model_.graph().quantization_annotation_size() > 0) warnings_.emplace_back("quantization annotations are left out");
+  if (model_.graph().quantization_annotation_size() > 0)
+    warnings_.emplace_back("quantization annotations are left out");
 }
 
 void Importer::warn_of_defaults() {
-  constexpr int kDefaultsSince = 4;  // IR version; before, every initializer had to be an input, too
+  constexpr int kDefaultsSince =
+      4;  // IR version; before, every initializer had to be an input, too
   if (model_.ir_version() < kDefaultsSince) return;
   std::set<std::string> defaults;
   for (const auto& tensor : model_.graph().initializer()) defaults.insert(tensor.name());
   std::vector<std::string> names;
   for (const auto& input : model_.graph().input())
-    if (defaults.contains(input.name())) names.push_back(fmt::format("'{}'", readable(input.name())));
+    if (defaults.contains(input.name()))
+      names.push_back(fmt::format("'{}'", readable(input.name())));
   if (names.empty()) return;
   constexpr size_t kNamed = 3;
   const size_t others = names.size() - std::min(names.size(), kNamed);
   names.resize(names.size() - others);
   warnings_.push_back(fmt::format(
-      "inputs with a default value become constants and can no longer be given: {}{}", fmt::join(names, ", "),
+      "inputs with a default value become constants and can no longer be given: {}{}",
+      fmt::join(names, ", "),
       others > 0 ? fmt::format(" and {} other{}", others, others == 1 ? "" : "s") : ""));
 }
 

@@ -59,8 +59,7 @@ onnx::ModelProto model_of_one_node(const onnx::NodeProto& node,
     }
     auto* info = graph->add_input();
     info->set_name(input.name);
-    if (is_known(input))
-      *info->mutable_type() = input.type;
+    if (is_known(input)) *info->mutable_type() = input.type;
   }
   return single;
 }
@@ -93,7 +92,8 @@ std::vector<onnx::TypeProto> infer_outputs(const onnx::NodeProto& original,
   const bool all_known = is_leaf(node) && std::ranges::all_of(inputs, is_known);
   Inference inference;
   try {
-    inference = infer_shapes(&single, {.check_types = strict, .strict = strict, .values = all_known});
+    inference =
+        infer_shapes(&single, {.check_types = strict, .strict = strict, .values = all_known});
   } catch (const LibraryCrash&) {
     if (strict || all_known) throw;
   }

@@ -11,7 +11,7 @@ namespace reverie::proto {
 /// A value that a node reads, as ONNX's shape inference gets to see it.
 struct KnownValue {
   std::string name;
-  onnx::TypeProto type;                   ///< not set: unknown
+  onnx::TypeProto type;                      ///< not set: unknown
   const onnx::TensorProto* value = nullptr;  ///< a small constant
 };
 

@@ -52,7 +52,8 @@ constexpr int kDefaultsOfFunction = 11, kOverloadOfFunction = 13, kOverloadOfNod
 
 /// Attributes have defaults, or the call chooses among functions of that name.
 bool says_more(const onnx::FunctionProto& function) {
-  return has_newer_field(function, kDefaultsOfFunction) || has_newer_field(function, kOverloadOfFunction);
+  return has_newer_field(function, kDefaultsOfFunction) ||
+         has_newer_field(function, kOverloadOfFunction);
 }
 
 /// Whether the nodes mean the same under both.
@@ -78,9 +79,10 @@ void substitute_attributes(const onnx::NodeProto& call, onnx::NodeProto* node) {
   for (int i = attributes->size(); i-- > 0;) {
     onnx::AttributeProto& attribute = *attributes->Mutable(i);
     if (attribute.ref_attr_name().empty()) continue;
-    const auto given = std::ranges::find_if(call.attribute(), [&](const onnx::AttributeProto& other) {
-      return other.name() == attribute.ref_attr_name();
-    });
+    const auto given =
+        std::ranges::find_if(call.attribute(), [&](const onnx::AttributeProto& other) {
+          return other.name() == attribute.ref_attr_name();
+        });
     if (given == call.attribute().end()) {
       attributes->DeleteSubrange(i, 1);
       continue;
@@ -104,11 +106,13 @@ void collect_names(const Nodes& nodes, std::set<std::string>* names) {
 
 class Inliner {
  public:
-  explicit Inliner(onnx::ModelProto* model) : model_(*model), versions_(versions_of(model->opset_import())) {
+  explicit Inliner(onnx::ModelProto* model)
+      : model_(*model), versions_(versions_of(model->opset_import())) {
     for (const auto& function : model_.functions()) {
       Versions own = versions_of(function.opset_import());
       for (const auto& [domain, version] : own) imports_.try_emplace(domain, version);
-      if (!says_more(function)) functions_.emplace(key_of(function.domain(), function.name()), &function);
+      if (!says_more(function))
+        functions_.emplace(key_of(function.domain(), function.name()), &function);
     }
     for (const auto& [domain, version] : versions_) imports_[domain] = version;
   }
@@ -136,7 +140,8 @@ class Inliner {
     for (auto& node : *nodes) {
       for_each_subgraph(node, [&](onnx::GraphProto& graph) { expand(graph.mutable_node()); });
       const onnx::FunctionProto* function = called_by(node);
-      if (function == nullptr || !mean_the_same(function->node(), versions_of(function->opset_import()), imports_)) {
+      if (function == nullptr ||
+          !mean_the_same(function->node(), versions_of(function->opset_import()), imports_)) {
         *result.Add() = std::move(node);
         continue;
       }
@@ -207,7 +212,8 @@ class Inliner {
   void collect_calls(const Nodes& nodes, std::set<const onnx::FunctionProto*>* called) const {
     for (const auto& node : nodes) {
       const onnx::FunctionProto* function = called_by(node);
-      if (function != nullptr && called->insert(function).second) collect_calls(function->node(), called);
+      if (function != nullptr && called->insert(function).second)
+        collect_calls(function->node(), called);
       for_each_subgraph(
           node, [&](const onnx::GraphProto& graph) { collect_calls(graph.node(), called); });
     }
@@ -217,7 +223,8 @@ class Inliner {
     std::set<const onnx::FunctionProto*> called;
     collect_calls(model_.graph().node(), &called);
     for (const auto& function : model_.functions())
-      if (says_more(function) && called.insert(&function).second) collect_calls(function.node(), &called);
+      if (says_more(function) && called.insert(&function).second)
+        collect_calls(function.node(), &called);
     google::protobuf::RepeatedPtrField<onnx::FunctionProto> kept;
     for (const auto& function : model_.functions())
       if (called.contains(&function)) *kept.Add() = function;

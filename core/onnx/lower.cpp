@@ -26,8 +26,7 @@ class Lowering {
 
   Graph run() {
     for (const NodeId input : graph_.inputs())
-      set(input, 0,
-          result_.add_input(graph_.input_name(input), graph_.type(graph_.output(input))));
+      set(input, 0, result_.add_input(graph_.input_name(input), graph_.type(graph_.output(input))));
     for (const NodeId node : graph_.topological_order())
       if (is_operation(graph_, node) && !is_folded(node)) lower_node(node);
     for (const GraphOutput& output : graph_.outputs())
@@ -36,7 +35,9 @@ class Lowering {
   }
 
  private:
-  bool is_folded(NodeId node) const { return fold_ && graph_.is_constant(node) && !kept_.contains(node); }
+  bool is_folded(NodeId node) const {
+    return fold_ && graph_.is_constant(node) && !kept_.contains(node);
+  }
 
   /// What is not computed from constants, or an output.
   bool needs(ValueId value) const {
@@ -45,11 +46,15 @@ class Lowering {
            std::ranges::any_of(users, [&](NodeId user) { return !graph_.is_constant(user); });
   }
 
-  /// Elements of a large weight, moved, where the weight itself stays in the file, too: tied embeddings.
+  /// Elements of a large weight, moved, where the weight itself stays in the file, too: tied
+  /// embeddings.
   void keep_if_second_copy(NodeId node) {
     constexpr int64_t kLarge = 1 << 12;  // bytes
-    const auto is_stored = [&](ValueId value) { return graph_.weight(graph_.producer(value)) != nullptr; };
-    if (!is_operation(graph_, node) || !graph_.is_constant(node) || graph_.inputs(node).empty()) return;
+    const auto is_stored = [&](ValueId value) {
+      return graph_.weight(graph_.producer(value)) != nullptr;
+    };
+    if (!is_operation(graph_, node) || !graph_.is_constant(node) || graph_.inputs(node).empty())
+      return;
     const ValueId value = graph_.output(node);
     const int64_t bytes = graph_.type(value).bytes();
     if (bytes < kLarge || !needs(value) || !is_only_moved(graph_, value)) return;
@@ -59,7 +64,8 @@ class Lowering {
       chain.push_back(graph_.producer(source));
       source = graph_.inputs(chain.back())[0];
     }
-    if (needs(source) && graph_.type(source).bytes() == bytes) kept_.insert(chain.begin(), chain.end());
+    if (needs(source) && graph_.type(source).bytes() == bytes)
+      kept_.insert(chain.begin(), chain.end());
   }
 
   void set(NodeId node, int output, ValueId value) {

@@ -35,8 +35,8 @@ struct ModelInfo {
   /// string, denotations or a type that TensorType cannot express, and of outputs of opaque nodes
   /// whose type only the file tells.
   std::map<std::string, std::string> value_infos;
-  /// Extents that depend on data, and the number that stands for each in the graph. The name is that of the
-  /// dimension where the file declares one, else its place: "found[1]".
+  /// Extents that depend on data, and the number that stands for each in the graph. The name is
+  /// that of the dimension where the file declares one, else its place: "found[1]".
   std::map<std::string, int64_t> data_extents;
 };
 

@@ -124,8 +124,7 @@ const Changes& changes() {
 onnx::OpSchema newer_schema(const char* op, int since, std::vector<const char*> inputs) {
   onnx::OpSchema schema(op, __FILE__, __LINE__);
   schema.SinceVersion(since).Output(0, "Y", "", "T");
-  for (size_t i = 0; i < inputs.size(); ++i)
-    schema.Input(static_cast<int>(i), inputs[i], "", "T");
+  for (size_t i = 0; i < inputs.size(); ++i) schema.Input(static_cast<int>(i), inputs[i], "", "T");
   return schema.TypeConstraint(
       "T", {"tensor(float16)", "tensor(float)", "tensor(double)", "tensor(bfloat16)"}, "");
 }
@@ -135,7 +134,8 @@ const std::unordered_map<std::string_view, onnx::OpSchema>& newer_schemas() {
   using Attribute = onnx::AttributeProto;
   static const auto table = [] {
     std::unordered_map<std::string_view, onnx::OpSchema> all;
-    all["Gelu"] = newer_schema("Gelu", 20, {"X"}).Attr("approximate", "", Attribute::STRING, std::string("none"));
+    all["Gelu"] = newer_schema("Gelu", 20, {"X"})
+                      .Attr("approximate", "", Attribute::STRING, std::string("none"));
     all["GroupNormalization"] = newer_schema("GroupNormalization", 18, {"X", "scale", "bias"})
                                     .Attr("num_groups", "", Attribute::INT, true)
                                     .Attr("epsilon", "", Attribute::FLOAT, 1e-5f);

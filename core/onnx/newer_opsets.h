@@ -23,8 +23,9 @@ bool takes_newer_type(std::string_view op, int opset, DType dtype);
 
 inline constexpr int kScaledByChannelSince = 21;  ///< GroupNormalization; before, by group
 
-/// The form of an operator of the table at that opset; nullptr where that has no such operator. At newer opsets than
-/// kNewestInLibrary, others than the added ones have the form that they have there.
+/// The form of an operator of the table at that opset; nullptr where that has no such operator. At
+/// newer opsets than kNewestInLibrary, others than the added ones have the form that they have
+/// there.
 const onnx::OpSchema* schema_at(const std::string& op, int opset);
 
 /// The opset at which the operator became what it is at `opset`; 0 where that has no such operator.

@@ -41,7 +41,8 @@ std::string opsets_of(const onnx::NodeProto& node, const onnx::ModelProto& model
   add_versions(node, imports, &versions);
   std::string text;
   for (const auto& [domain, version] : versions)
-    text += fmt::format("{}{} {}", text.empty() ? "" : ", ", domain.empty() ? kStandard : domain, version);
+    text += fmt::format("{}{} {}", text.empty() ? "" : ", ", domain.empty() ? kStandard : domain,
+                        version);
   return text;
 }
 

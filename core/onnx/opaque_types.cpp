@@ -9,8 +9,9 @@
 namespace reverie::proto {
 namespace {
 
-/// Primes, so that what is computed from one is seldom another; small, so that tensors of four of them are.
-constexpr int64_t kNumbers[] = {11, 13, 17, 19, 23, 29, 31, 37, 41, 43, 47, 53,
+/// Primes, so that what is computed from one is seldom another; small, so that tensors of four of
+/// them are.
+constexpr int64_t kNumbers[] = {11, 13, 17, 19, 23, 29, 31, 37, 41, 43,  47,  53,
                                 59, 61, 67, 71, 73, 79, 83, 89, 97, 101, 103, 107};
 constexpr int64_t kMostElements = int64_t{1} << 22;
 
@@ -35,7 +36,8 @@ onnx::TypeProto output_type(const onnx::GraphProto* graph, int index) {
 }
 
 bool has_attribute(const onnx::NodeProto& node, const std::string& name) {
-  return std::ranges::any_of(node.attribute(), [&](const auto& attribute) { return attribute.name() == name; });
+  return std::ranges::any_of(node.attribute(),
+                             [&](const auto& attribute) { return attribute.name() == name; });
 }
 
 int64_t integer(const onnx::NodeProto& node, const std::string& name) {
@@ -66,34 +68,44 @@ onnx::TypeProto declared_by_subgraphs(const onnx::NodeProto& node, int output) {
   const onnx::GraphProto* body = subgraph(node, "body");
   const bool is_loop = node.op_type() == "Loop";
   if (!is_loop && node.op_type() != "Scan") return {};
-  const int carried = node.input_size() - (is_loop ? 2 : static_cast<int>(integer(node, "num_scan_inputs")));
+  const int carried =
+      node.input_size() - (is_loop ? 2 : static_cast<int>(integer(node, "num_scan_inputs")));
   const onnx::TypeProto type = output_type(body, is_loop ? output + 1 : output);
   if (output < carried) return tensor_type(type) ? type : onnx::TypeProto();
   return has_attribute(node, "scan_output_axes") ? onnx::TypeProto() : with_leading_axis(type);
 }
 
 OpaqueTypes::OpaqueTypes(const ImportOptions& options, std::map<std::string, int64_t> symbols)
-    : given_(options.data_extents), bind_(options.bind_data_extents), symbols_(std::move(symbols)) {}
+    : given_(options.data_extents),
+      bind_(options.bind_data_extents),
+      symbols_(std::move(symbols)) {}
 
 TensorType OpaqueTypes::type(const std::string& name, const onnx::TypeProto& inferred,
                              const onnx::TypeProto& declared) {
   if (const auto told = tensor_type(inferred)) return *told;
   if (const auto told = tensor_type(declared)) return *told;
   const onnx::TensorShapeProto* declared_shape = shape_of(declared);
-  const onnx::TensorShapeProto* shape = shape_of(inferred) != nullptr ? shape_of(inferred) : declared_shape;
+  const onnx::TensorShapeProto* shape =
+      shape_of(inferred) != nullptr ? shape_of(inferred) : declared_shape;
   TensorType type;
-  type.dtype = element_type_of(inferred) != DType::kNone ? element_type_of(inferred) : element_type_of(declared);
+  type.dtype = element_type_of(inferred) != DType::kNone ? element_type_of(inferred)
+                                                         : element_type_of(declared);
   if (shape == nullptr || !type.has_numbers()) return {};
-  const bool same_rank = declared_shape != nullptr && declared_shape->dim_size() == shape->dim_size();
+  const bool same_rank =
+      declared_shape != nullptr && declared_shape->dim_size() == shape->dim_size();
   std::map<std::string, int64_t> before = data_extents_;
   for (int axis = 0; axis < shape->dim_size(); ++axis) {
     const auto& declared_dim = same_rank ? declared_shape->dim(axis) : shape->dim(axis);
     const std::string place = fmt::format("{}[{}]", name, axis);
     const std::string& symbol = declared_dim.dim_param().empty() ? place : declared_dim.dim_param();
-    if (has_extent(shape->dim(axis))) type.shape.push_back(shape->dim(axis).dim_value());
-    else if (has_extent(declared_dim)) type.shape.push_back(declared_dim.dim_value());
-    else if (symbols_.contains(symbol)) type.shape.push_back(symbols_.at(symbol));
-    else type.shape.push_back(data_extent(symbol));
+    if (has_extent(shape->dim(axis)))
+      type.shape.push_back(shape->dim(axis).dim_value());
+    else if (has_extent(declared_dim))
+      type.shape.push_back(declared_dim.dim_value());
+    else if (symbols_.contains(symbol))
+      type.shape.push_back(symbols_.at(symbol));
+    else
+      type.shape.push_back(data_extent(symbol));
   }
   const bool is_bound = data_extents_.size() == before.size() || bind_;
   if (is_bound && is_sane(type.shape) && type.elements() <= kMostElements) return type;

@@ -10,8 +10,8 @@
 
 namespace reverie::proto {
 
-/// The type that the subgraphs of If, Loop and Scan declare for an output; not set where they declare none, or
-/// several.
+/// The type that the subgraphs of If, Loop and Scan declare for an output; not set where they
+/// declare none, or several.
 onnx::TypeProto declared_by_subgraphs(const onnx::NodeProto& node, int output);
 
 /// Finds types for outputs of opaque nodes.
@@ -21,9 +21,10 @@ class OpaqueTypes {
   /// `symbols`: extents of the dimensions of graph inputs, by name.
   OpaqueTypes(const ImportOptions& options, std::map<std::string, int64_t> symbols);
 
-  /// The rank and extents that inference tells, else those that the file declares. An extent that neither tells is
-  /// one that depends on data, unless the file says that it is a symbol of the inputs. known() == false where
-  /// nothing tells the rank or the element type, and for what is too large.
+  /// The rank and extents that inference tells, else those that the file declares. An extent that
+  /// neither tells is one that depends on data, unless the file says that it is a symbol of the
+  /// inputs. known() == false where nothing tells the rank or the element type, and for what is too
+  /// large.
   TensorType type(const std::string& name, const onnx::TypeProto& inferred,
                   const onnx::TypeProto& declared);
 

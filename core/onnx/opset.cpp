@@ -10,22 +10,24 @@
 namespace reverie::proto {
 namespace {
 
-/// Operators whose form of that opset means the same at every newer one up to kNewestOpset: only element types and
-/// attributes with a default were added (ONNX's changelog of operators).
+/// Operators whose form of that opset means the same at every newer one up to kNewestOpset: only
+/// element types and attributes with a default were added (ONNX's changelog of operators).
 struct Lasting {
   const char* op;
   int since;
 };
 constexpr Lasting kLasting[] = {
-    {"Add", 7},     {"Cast", 9},    {"Concat", 4}, {"ConstantOfShape", 9}, {"Div", 7},
-    {"Equal", 7},   {"Expand", 8},  {"Gather", 11}, {"Greater", 9},        {"Identity", 1},
-    {"Less", 9},    {"Mul", 7},     {"Neg", 6},    {"Not", 1},             {"Pad", 11},
-    {"Reshape", 5}, {"Shape", 1},   {"Size", 1},   {"Slice", 10},          {"Sub", 7},
+    {"Add", 7},     {"Cast", 9},      {"Concat", 4}, {"ConstantOfShape", 9},
+    {"Div", 7},     {"Equal", 7},     {"Expand", 8}, {"Gather", 11},
+    {"Greater", 9}, {"Identity", 1},  {"Less", 9},   {"Mul", 7},
+    {"Neg", 6},     {"Not", 1},       {"Pad", 11},   {"Reshape", 5},
+    {"Shape", 1},   {"Size", 1},      {"Slice", 10}, {"Sub", 7},
     {"Tile", 6},    {"Transpose", 1}, {"Where", 9},
 };
 
 bool keeps_meaning(const std::string& op, int from) {
-  return std::ranges::any_of(kLasting, [&](const Lasting& row) { return op == row.op && from >= row.since; });
+  return std::ranges::any_of(kLasting,
+                             [&](const Lasting& row) { return op == row.op && from >= row.since; });
 }
 
 /// The operator of the first of `nodes`, subgraphs included, whose meaning differs between the
@@ -35,7 +37,8 @@ std::string changed_operator(const Nodes& nodes, int a, int b) {
   for (const onnx::NodeProto& node : nodes) {
     if (is_standard_domain(node.domain())) {
       const int since = since_version(node.op_type(), a);
-      if (since != 0 && since != since_version(node.op_type(), b) && !keeps_meaning(node.op_type(), a))
+      if (since != 0 && since != since_version(node.op_type(), b) &&
+          !keeps_meaning(node.op_type(), a))
         return node.op_type();
     }
     for (const auto& attribute : node.attribute()) {
@@ -106,7 +109,8 @@ Language common_language(const Graph& graph, const OpsetRange& range) {
   if (range.fixed_by.empty())
     throw InputError("{} cannot be written for any opset up to {}", obstacle, range.newest);
   throw InputError(
-      "{} needs a newer opset than {}, for which an untouched {} was written; convert the model to a "
+      "{} needs a newer opset than {}, for which an untouched {} was written; convert the model to "
+      "a "
       "newer opset first",
       obstacle, range.newest, range.fixed_by);
 }

@@ -71,9 +71,8 @@ std::vector<Extents> fitted_extents(const Extents& bound, const std::set<std::st
                                     const std::vector<Extents>& others, const BindDims& bind) {
   constexpr size_t kEnough = 2, kMostTried = 16;
   const auto have_moved = [&](const Extents& extents) {
-    return std::ranges::all_of(moved, [&](const std::string& symbol) {
-      return extents.at(symbol) != bound.at(symbol);
-    });
+    return std::ranges::all_of(
+        moved, [&](const std::string& symbol) { return extents.at(symbol) != bound.at(symbol); });
   };
   std::vector<Extents> fitted;
   if (moved.size() < 2) return fitted;

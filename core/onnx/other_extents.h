@@ -28,8 +28,8 @@ std::vector<Extents> held_out_extents(const Extents& bound, const std::set<std::
 using BindDims = std::function<std::optional<Extents>(const std::vector<std::string>& dims)>;
 
 /// For models that can be run at none of `others` (as those above make them for `moved`), as one
-/// dimension has to be as long as another: one symbol of `moved` after the other is left open, until
-/// two are found at which all of them have moved, or sixteen were tried.
+/// dimension has to be as long as another: one symbol of `moved` after the other is left open,
+/// until two are found at which all of them have moved, or sixteen were tried.
 std::vector<Extents> fitted_extents(const Extents& bound, const std::set<std::string>& moved,
                                     const std::vector<Extents>& others, const BindDims& bind);
 

@@ -33,8 +33,8 @@ inline bool has_extent(const onnx::TensorShapeProto::Dimension& dim) {
 }
 
 bool is_standard_domain(const std::string& domain);
-/// What the value's dimensions are called, by axis: nothing where one is a number, and "x[0]" where it
-/// has no name and hence nothing to do with any other.
+/// What the value's dimensions are called, by axis: nothing where one is a number, and "x[0]" where
+/// it has no name and hence nothing to do with any other.
 std::vector<std::string> dimension_symbols(const onnx::ValueInfoProto& value);
 
 /// Whether the value's type, or a dimension of it, says what it stands for.

@@ -22,7 +22,8 @@ struct ModelFile {
 /// which are sound.
 ModelFile read_model(const std::filesystem::path& path);
 
-/// Version of the standard operator set that the model imports; kNewestInLibrary when it imports none.
+/// Version of the standard operator set that the model imports; kNewestInLibrary when it imports
+/// none.
 int standard_opset(const onnx::ModelProto& model);
 
 }  // namespace reverie::proto

@@ -33,8 +33,8 @@ std::vector<SampledTerm> terms_of(const Sampled& number, const std::vector<Sampl
   std::vector<SampledTerm> terms;
   for (const Sampled& a : at_hand) {
     std::vector<Sampled> others = at_hand;
-    for (const int64_t constant : {number[0] - a[0], a[0] - number[0], quotient(number[0], a[0]),
-                                   quotient(a[0], number[0])})
+    for (const int64_t constant :
+         {number[0] - a[0], a[0] - number[0], quotient(number[0], a[0]), quotient(a[0], number[0])})
       others.emplace_back(a.size(), constant);
     for (const Sampled& b : others)
       for (const Operation& operation : kOperations)

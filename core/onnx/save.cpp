@@ -30,7 +30,8 @@ class PendingFile {
  public:
   explicit PendingFile(const fs::path& path)
       : path_(path), file_(path.string()), stream_(file_.temporary(), std::ios::binary) {
-    if (!stream_) throw InputError("{}: cannot be written: {}", path.string(), std::strerror(errno));
+    if (!stream_)
+      throw InputError("{}: cannot be written: {}", path.string(), std::strerror(errno));
   }
 
   std::ofstream& stream() { return stream_; }
@@ -39,7 +40,8 @@ class PendingFile {
 
   void finish() {
     stream_.close();
-    if (!stream_) throw InputError("{}: cannot be written: {}", path_.string(), std::strerror(errno));
+    if (!stream_)
+      throw InputError("{}: cannot be written: {}", path_.string(), std::strerror(errno));
   }
   void commit() { file_.commit(); }
 
@@ -58,7 +60,8 @@ bool is_large(const Weight& weight) { return weight.type().bytes() >= kSmallestE
 int64_t aligned(int64_t offset) { return (offset + kAlignment - 1) / kAlignment * kAlignment; }
 
 bool is_zero(std::span<const std::byte> bytes) {
-  return bytes[0] == std::byte{0} && std::memcmp(bytes.data(), bytes.data() + 1, bytes.size() - 1) == 0;
+  return bytes[0] == std::byte{0} &&
+         std::memcmp(bytes.data(), bytes.data() + 1, bytes.size() - 1) == 0;
 }
 
 /// The weights one after the other. Pieces of noughts become holes, which take no room on the disk.
@@ -133,14 +136,15 @@ std::string shape_verdict(onnx::ModelProto model, const std::vector<OpaqueNode>&
   return objection_to_shapes(&model, true);
 }
 
-/// What this program writes itself is valid, so that an objection is its own bug. Opaque nodes stand
-/// as they came, which may be wrong.
+/// What this program writes itself is valid, so that an objection is its own bug. Opaque nodes
+/// stand as they came, which may be wrong.
 void require_accepted(const std::string& objection, const ModelSkeleton& skeleton,
                       const fs::path& path) {
   if (!skeleton.opaque_nodes.empty() && !objection.empty())
     throw InputError("{}: the model holds nodes that ONNX rejects: {}", path.string(), objection);
   if (skeleton.is_symbolic && !objection.empty())
-    throw InputError("{}: the model does not hold for symbolic dimensions: {}", path.string(), objection);
+    throw InputError("{}: the model does not hold for symbolic dimensions: {}", path.string(),
+                     objection);
   REVERIE_CHECK(objection.empty(), "ONNX rejects the exported model: {}", objection);
 }
 
@@ -162,15 +166,20 @@ bool is_known_though_large(const Weight& weight) {
 }
 
 /// Puts small weights into the graph and returns the others.
-std::vector<LargeTensor> add_weights(const std::vector<StoredWeight>& weights, onnx::GraphProto* graph) {
+std::vector<LargeTensor> add_weights(const std::vector<StoredWeight>& weights,
+                                     onnx::GraphProto* graph) {
   std::vector<LargeTensor> large;
   for (const auto& [name, weight] : weights) {
     onnx::TensorProto tensor;
-    if (is_large(*weight)) write_type(weight->type(), name, &tensor);
-    else write_tensor(weight->materialize(), name, &tensor);
+    if (is_large(*weight))
+      write_type(weight->type(), name, &tensor);
+    else
+      write_tensor(weight->materialize(), name, &tensor);
     if (is_known_though_large(*weight)) tensor.set_doc_string(kFormulaMark);
-    if (is_large(*weight)) large.push_back({std::move(tensor), weight});
-    else *graph->add_initializer() = std::move(tensor);
+    if (is_large(*weight))
+      large.push_back({std::move(tensor), weight});
+    else
+      *graph->add_initializer() = std::move(tensor);
   }
   return large;
 }

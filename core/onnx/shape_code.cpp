@@ -164,7 +164,8 @@ class ShapeCode {
   const onnx::NodeProto* original_of(NodeId node) const {
     if (graph_.names(node) == nullptr) return nullptr;
     const std::vector<std::string>& names = graph_.names(node)->outputs;
-    const auto named = std::ranges::find_if(names, [](const std::string& name) { return !name.empty(); });
+    const auto named =
+        std::ranges::find_if(names, [](const std::string& name) { return !name.empty(); });
     if (named == names.end()) return nullptr;
     const onnx::NodeProto* original = file_.producer(*named);
     const bool is_same = original != nullptr && is_standard_domain(original->domain()) &&
@@ -389,7 +390,8 @@ class ShapeCode {
       inputs.push_back(*code);
     }
     const NodeId added = add(*node, inputs, {&file_.first(name)->type, 1});
-    graph_.set_names(added, std::make_shared<const NodeNames>(NodeNames{name_or_output(*node), {name}}));
+    graph_.set_names(added,
+                     std::make_shared<const NodeNames>(NodeNames{name_or_output(*node), {name}}));
     return graph_.output(added);
   }
 
@@ -418,7 +420,8 @@ class ShapeCode {
     }
     if (parts.size() == 1) return parts[0];
     const TensorType type = {DType::kInt64, {static_cast<int64_t>(parts.size())}};
-    return graph_.output(add(node_along_front("Concat", static_cast<int>(parts.size())), parts, {&type, 1}));
+    return graph_.output(
+        add(node_along_front("Concat", static_cast<int>(parts.size())), parts, {&type, 1}));
   }
 
   /// Where all elements are extents of one value that the reader reads.
@@ -543,9 +546,9 @@ class ShapeCode {
 
   NodeId add(const onnx::NodeProto& node, std::span<const ValueId> inputs,
              std::span<const TensorType> types) {
-    return graph_.add_node(opaque_op(), inputs,
-                           std::make_shared<const Attributes>(opaque_attributes(node, file_.model())),
-                           types);
+    return graph_.add_node(
+        opaque_op(), inputs,
+        std::make_shared<const Attributes>(opaque_attributes(node, file_.model())), types);
   }
 
   const SampledFile& file_;

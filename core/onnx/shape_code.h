@@ -7,8 +7,9 @@ namespace reverie::proto {
 /// How extents are written.
 enum class ExtentCode {
   kShort,    ///< read from graph inputs where that explains them; 0 and -1 in Reshape
-  kAsInFile  ///< as the file computes them. Of total = past + now, all bindings that fit say that an extent past + now
-             ///< is that of `total`; with an extent of 1, which is broadcast, it is not.
+  kAsInFile  ///< as the file computes them. Of total = past + now, all bindings that fit say that
+             ///< an extent past + now is that of `total`; with an extent of 1, which is broadcast,
+             ///< it is not.
 };
 
 /// Writes back what depends on symbolic dimensions, for an export in which these stay symbolic.

@@ -12,8 +12,8 @@
 #include "core/base/stopwatch.h"
 #include "core/base/words.h"
 #include "core/exec/graph_interface.h"
-#include "core/onnx/other_extents.h"
 #include "core/ir/structural_hash.h"
+#include "core/onnx/other_extents.h"
 #include "core/onnx/proto.h"
 #include "core/onnx/shape_code.h"
 
@@ -60,7 +60,8 @@ std::set<std::string> with_outputs(std::set<std::string> kept, const ImportedMod
   return kept;
 }
 
-std::optional<ImportedModel> import_at(const std::filesystem::path& path, const ImportOptions& options) {
+std::optional<ImportedModel> import_at(const std::filesystem::path& path,
+                                       const ImportOptions& options) {
   try {
     return import_onnx(path, options);
   } catch (const InputError&) {
@@ -101,8 +102,8 @@ class SymbolTrial {
     options_.tolerance = std::max(options_.tolerance, kOfFiles);
   }
 
-  /// Each by itself, and all of them together. Some can have other extents only together: those that
-  /// were bound to the same one are tried so, where all are too many.
+  /// Each by itself, and all of them together. Some can have other extents only together: those
+  /// that were bound to the same one are tried so, where all are too many.
   std::set<std::string> symbols_that_hold() {
     std::set<std::string> possible;
     std::set<std::string> proven;
@@ -174,12 +175,14 @@ class SymbolTrial {
     return tried > 0 ? Verdict::kHolds : Verdict::kUntried;
   }
 
-  /// Untried where the original itself cannot be run, and where the extents are those that are bound.
+  /// Untried where the original itself cannot be run, and where the extents are those that are
+  /// bound.
   Verdict verdict_at(const Extents& extents) {
     if (extents == bound_) return Verdict::kUntried;
     const ImportOptions options = options_at(model_, extents);
     const auto reference = import_at(original_, options);
-    if (!reference || reference->untouched.size() > model_.untouched.size()) return Verdict::kUntried;
+    if (!reference || reference->untouched.size() > model_.untouched.size())
+      return Verdict::kUntried;
     const auto other = import_at(file_, options);
     if (other && other->warnings.size() <= reference->warnings.size() &&
         agree(reference->graph, other->graph))
@@ -234,7 +237,8 @@ std::set<std::string> symbols_of(const ImportedModel& model) {
   return symbols;
 }
 
-ImportOptions options_at(const ImportedModel& model, const std::map<std::string, int64_t>& extents) {
+ImportOptions options_at(const ImportedModel& model,
+                         const std::map<std::string, int64_t>& extents) {
   ImportOptions options;
   for (const NodeId input : model.graph.inputs()) {
     Shape shape = input_shape(model, input);
@@ -242,7 +246,8 @@ ImportOptions options_at(const ImportedModel& model, const std::map<std::string,
     for (size_t axis = 0; axis < names.size(); ++axis)
       if (const auto at = extents.find(names[axis]); at != extents.end()) shape[axis] = at->second;
     if (!shape.empty())
-      options.shapes.push_back(fmt::format("{}={}", model.graph.input_name(input), fmt::join(shape, ",")));
+      options.shapes.push_back(
+          fmt::format("{}={}", model.graph.input_name(input), fmt::join(shape, ",")));
   }
   for (const auto& [name, number] : model.info.data_extents) {
     const auto at = extents.find(name);
@@ -281,11 +286,11 @@ TriedGraph tried_with(proto::ExtentCode code, const std::filesystem::path& origi
   return {std::move(written), std::move(kept), std::move(lost), false, trial.left_out()};
 }
 
-/// The model as it is where values with extents that depend on data have no known type; what is lost then or was
-/// before.
-std::set<std::string> export_unbound(const std::filesystem::path& original, const ImportedModel& model,
-                                     const std::filesystem::path& path, const CompareOptions& compare,
-                                     std::set<std::string> lost) {
+/// The model as it is where values with extents that depend on data have no known type; what is
+/// lost then or was before.
+std::set<std::string> export_unbound(const std::filesystem::path& original,
+                                     const ImportedModel& model, const std::filesystem::path& path,
+                                     const CompareOptions& compare, std::set<std::string> lost) {
   ImportOptions options = options_at(model, {});
   options.bind_data_extents = false;
   options.carried = model.file ? ImportOptions::Carried::kAll : ImportOptions::Carried::kNone;
@@ -309,9 +314,10 @@ TriedGraph try_symbols(const std::filesystem::path& original, const ImportedMode
   return best;
 }
 
-std::set<std::string> export_tried(const std::filesystem::path& original, const ImportedModel& model,
-                                   const TriedGraph& tried, const std::filesystem::path& path,
-                                   const CompareOptions& compare, int64_t max_weight_bytes) {
+std::set<std::string> export_tried(const std::filesystem::path& original,
+                                   const ImportedModel& model, const TriedGraph& tried,
+                                   const std::filesystem::path& path, const CompareOptions& compare,
+                                   int64_t max_weight_bytes) {
   const bool loses_data = std::ranges::any_of(model.info.data_extents, [&](const auto& extent) {
     return tried.lost.contains(extent.first);
   });

@@ -13,8 +13,9 @@
 
 namespace reverie {
 
-/// Symbolic dimensions of the model's inputs, which an import bound to extents, and extents that depend on data
-/// (ModelInfo::data_extents). One without a name is a symbol of its own, called by its place: "x[0]".
+/// Symbolic dimensions of the model's inputs, which an import bound to extents, and extents that
+/// depend on data (ModelInfo::data_extents). One without a name is a symbol of its own, called by
+/// its place: "x[0]".
 std::set<std::string> symbols_of(const ImportedModel& model);
 
 /// The numbers to which they were bound.
@@ -57,8 +58,9 @@ inline constexpr double kSymbolSeconds = 10;
 /// one is lost, the model is written as it was imported, without any rewrite. Where the graph is
 /// the model's own and nothing was folded or left out either, the file is a copy of the original,
 /// byte by byte. `max_weight_bytes`: see ExportOptions. Returns the symbols that were lost.
-std::set<std::string> export_tried(const std::filesystem::path& original, const ImportedModel& model,
-                                   const TriedGraph& tried, const std::filesystem::path& path,
+std::set<std::string> export_tried(const std::filesystem::path& original,
+                                   const ImportedModel& model, const TriedGraph& tried,
+                                   const std::filesystem::path& path,
                                    const CompareOptions& compare = {},
                                    int64_t max_weight_bytes = ExportOptions().max_weight_bytes);
 

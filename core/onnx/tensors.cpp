@@ -52,21 +52,33 @@ Tensor from_field(const TensorType& type, const Field& field) {
 
 Tensor from_fields(const TensorType& type, const onnx::TensorProto& tensor) {
   switch (type.dtype) {
-    case DType::kFloat32: return from_field<float>(type, tensor.float_data());
-    case DType::kFloat64: return from_field<double>(type, tensor.double_data());
+    case DType::kFloat32:
+      return from_field<float>(type, tensor.float_data());
+    case DType::kFloat64:
+      return from_field<double>(type, tensor.double_data());
     case DType::kFloat16:
     case DType::kBFloat16:
-    case DType::kUInt16: return from_field<uint16_t>(type, tensor.int32_data());
-    case DType::kInt8: return from_field<int8_t>(type, tensor.int32_data());
-    case DType::kInt16: return from_field<int16_t>(type, tensor.int32_data());
-    case DType::kInt32: return from_field<int32_t>(type, tensor.int32_data());
-    case DType::kInt64: return from_field<int64_t>(type, tensor.int64_data());
-    case DType::kUInt8: return from_field<uint8_t>(type, tensor.int32_data());
-    case DType::kBool: return from_field<bool>(type, tensor.int32_data());
-    case DType::kUInt32: return from_field<uint32_t>(type, tensor.uint64_data());
-    case DType::kUInt64: return from_field<uint64_t>(type, tensor.uint64_data());
+    case DType::kUInt16:
+      return from_field<uint16_t>(type, tensor.int32_data());
+    case DType::kInt8:
+      return from_field<int8_t>(type, tensor.int32_data());
+    case DType::kInt16:
+      return from_field<int16_t>(type, tensor.int32_data());
+    case DType::kInt32:
+      return from_field<int32_t>(type, tensor.int32_data());
+    case DType::kInt64:
+      return from_field<int64_t>(type, tensor.int64_data());
+    case DType::kUInt8:
+      return from_field<uint8_t>(type, tensor.int32_data());
+    case DType::kBool:
+      return from_field<bool>(type, tensor.int32_data());
+    case DType::kUInt32:
+      return from_field<uint32_t>(type, tensor.uint64_data());
+    case DType::kUInt64:
+      return from_field<uint64_t>(type, tensor.uint64_data());
     case DType::kNone:
-    case DType::kString: break;
+    case DType::kString:
+      break;
   }
   throw InputError("elements of type {} are not supported", tensor.data_type());
 }
@@ -93,8 +105,10 @@ int64_t parse_extent(const std::string& text, const std::string& key) {
   return value;
 }
 
-/// Of `needed` bytes where it does not say how many; up to the end of the file where that is negative.
-ExternalRange external_range(const onnx::TensorProto& tensor, int64_t needed, ExternalFiles& files) {
+/// Of `needed` bytes where it does not say how many; up to the end of the file where that is
+/// negative.
+ExternalRange external_range(const onnx::TensorProto& tensor, int64_t needed,
+                             ExternalFiles& files) {
   ExternalRange range;
   range.length = needed;
   std::string location;
@@ -130,7 +144,8 @@ bool is_held(const TensorType& type) {
          type.bytes() <= (is_floating(type.dtype) ? kLargestFloats : kLargestOthers);
 }
 
-WeightPtr external_weight(const TensorType& type, const ExternalRange& range, const std::string& name) {
+WeightPtr external_weight(const TensorType& type, const ExternalRange& range,
+                          const std::string& name) {
   const auto read = [range](int64_t offset, std::span<std::byte> out) { range.read(offset, out); };
   if (!is_held(type)) return Weight::stored(type, read, name);
   Tensor tensor(type);
@@ -138,7 +153,8 @@ WeightPtr external_weight(const TensorType& type, const ExternalRange& range, co
   return Weight::dense(normalised(std::move(tensor)), name);
 }
 
-WeightPtr weight_of(const onnx::TensorProto& tensor, const std::string& name, ExternalFiles& files) {
+WeightPtr weight_of(const onnx::TensorProto& tensor, const std::string& name,
+                    ExternalFiles& files) {
   return with_context(describe(tensor), [&] {
     const TensorType type = type_of(tensor);
     if (tensor.data_location() != onnx::TensorProto::EXTERNAL)
@@ -199,7 +215,8 @@ WeightPtr read_weight(const onnx::TensorProto& tensor, ExternalFiles& files) {
   return formula != nullptr ? formula : Weight::known(value, tensor.name());
 }
 
-WeightPtr read_constant(const onnx::TensorProto& tensor, const std::string& name, ExternalFiles& files) {
+WeightPtr read_constant(const onnx::TensorProto& tensor, const std::string& name,
+                        ExternalFiles& files) {
   return weight_of(tensor, name, files);
 }
 

@@ -49,7 +49,8 @@ constexpr uint32_t message_tag(int field) {
 bool holds_other_data(const onnx::TensorProto& tensor) {
   return tensor.has_data_location() || tensor.has_raw_data() || tensor.has_segment() ||
          tensor.float_data_size() + tensor.int32_data_size() + tensor.string_data_size() +
-                 tensor.int64_data_size() + tensor.double_data_size() + tensor.uint64_data_size() > 0;
+                 tensor.int64_data_size() + tensor.double_data_size() + tensor.uint64_data_size() >
+             0;
 }
 
 class Parser {
@@ -70,8 +71,8 @@ class Parser {
  private:
   enum class Field { kRead, kWrong, kOther };
 
-  /// Reads a message up to the limit. `read` takes the fields that it knows; the message gets the others
-  /// as they are.
+  /// Reads a message up to the limit. `read` takes the fields that it knows; the message gets the
+  /// others as they are.
   template <typename Read>
   bool fields(MessageLite* message, Read read) {
     std::string others;
@@ -81,7 +82,8 @@ class Parser {
       while (const uint32_t tag = input_.ReadTag()) {
         const Field field = read(tag);
         if (field == Field::kWrong) return false;
-        if (field == Field::kOther && !WireFormatLite::SkipField(&input_, tag, &output)) return false;
+        if (field == Field::kOther && !WireFormatLite::SkipField(&input_, tag, &output))
+          return false;
       }
     }
     return input_.BytesUntilLimit() == 0 && message->MergeFromString(others);
@@ -169,11 +171,14 @@ void set_entry(const std::string& key, const std::string& value, onnx::TensorPro
 
 /// Bytes of a field of so many bytes, whose number is below 16.
 int64_t field_bytes(int64_t length) {
-  return 1 + static_cast<int64_t>(io::CodedOutputStream::VarintSize64(static_cast<uint64_t>(length))) +
+  return 1 +
+         static_cast<int64_t>(io::CodedOutputStream::VarintSize64(static_cast<uint64_t>(length))) +
          length;
 }
 
-int64_t bytes_of(const MessageLite& message) { return static_cast<int64_t>(message.ByteSizeLong()); }
+int64_t bytes_of(const MessageLite& message) {
+  return static_cast<int64_t>(message.ByteSizeLong());
+}
 
 int64_t bytes_of(const LargeTensor& tensor) {
   return bytes_of(tensor.declaration) + field_bytes(tensor.weight->type().bytes());
@@ -221,8 +226,10 @@ void write_model(onnx::ModelProto model, const std::vector<LargeTensor>& tensors
   int64_t graph_bytes = bytes_of(*graph);
   for (const LargeTensor& tensor : tensors) graph_bytes += field_bytes(bytes_of(tensor));
   if (bytes_of(model) + field_bytes(graph_bytes) > kLargestMessage)
-    throw InputError("{}: cannot be written: a model holds 2 GiB at most beside weights that lie in a file "
-                     "of their own", path.string());
+    throw InputError(
+        "{}: cannot be written: a model holds 2 GiB at most beside weights that lie in a file "
+        "of their own",
+        path.string());
   io::OstreamOutputStream buffer(&stream);
   io::CodedOutputStream output(&buffer);
   bool written = model.SerializeToCodedStream(&output);

@@ -8,13 +8,14 @@
 #include "core/onnx/external.h"
 #include "core/onnx/proto.h"
 
-/// Model files whose large tensors do not go through Protobuf, which would hold all of them in memory.
+/// Model files whose large tensors do not go through Protobuf, which would hold all of them in
+/// memory.
 namespace reverie::proto {
 
 /// Parses the file without the data of its large tensors: an initializer or a tensor attribute of a
-/// node of the graph, of numbers, whose `raw_data` has more than kLargestParsed bytes, gets these bytes
-/// as external data that lie in the file itself. Subgraphs, functions and sparse tensors come whole.
-/// InputError where it is no model, or larger than Protobuf can read.
+/// node of the graph, of numbers, whose `raw_data` has more than kLargestParsed bytes, gets these
+/// bytes as external data that lie in the file itself. Subgraphs, functions and sparse tensors come
+/// whole. InputError where it is no model, or larger than Protobuf can read.
 onnx::ModelProto parse_model(const InputFile& file);
 
 inline constexpr int kLargestParsed = 16 << 10;

@@ -116,12 +116,11 @@ bool reduces_nothing(const Graph& graph, NodeId node) {
 
 bool broadcasts(const Graph& graph, NodeId node) {
   const Shape& shape = graph.type(graph.output(node)).shape;
-  return std::ranges::any_of(graph.inputs(node), [&](ValueId input) { return graph.type(input).shape != shape; });
+  return std::ranges::any_of(graph.inputs(node),
+                             [&](ValueId input) { return graph.type(input).shape != shape; });
 }
 
-bool is_softmax(const OpSchema& op) {
-  return op.is("Softmax") || op.is("LogSoftmax");
-}
+bool is_softmax(const OpSchema& op) { return op.is("Softmax") || op.is("LogSoftmax"); }
 
 constexpr int kScatteredExtremesSince = 18;
 
@@ -134,7 +133,8 @@ bool scatters_extremes(const Attributes& attributes) {
 bool has_factors_at(const Graph& graph, NodeId node, int opset) {
   const int64_t factors = graph.type(graph.inputs(node)[1]).elements();
   const int64_t channels = graph.type(graph.inputs(node)[0]).shape[1];
-  return factors == (opset < kScaledByChannelSince ? graph.attributes(node).integer("num_groups") : channels);
+  return factors ==
+         (opset < kScaledByChannelSince ? graph.attributes(node).integer("num_groups") : channels);
 }
 
 /// What an older or newer operator set cannot say although it has the operator and its attributes.
@@ -159,11 +159,15 @@ void set_attribute(const std::string& name, const AttrValue& value,
   out->set_name(name);
   out->set_type(type);
   switch (type) {
-    case onnx::AttributeProto::INT: out->set_i(std::get<int64_t>(value)); break;
+    case onnx::AttributeProto::INT:
+      out->set_i(std::get<int64_t>(value));
+      break;
     case onnx::AttributeProto::FLOAT:
       out->set_f(static_cast<float>(std::get<double>(value)));
       break;
-    case onnx::AttributeProto::STRING: out->set_s(std::get<std::string>(value)); break;
+    case onnx::AttributeProto::STRING:
+      out->set_s(std::get<std::string>(value));
+      break;
     case onnx::AttributeProto::INTS:
       for (const int64_t entry : std::get<std::vector<int64_t>>(value)) out->add_ints(entry);
       break;
@@ -175,13 +179,12 @@ void set_attribute(const std::string& name, const AttrValue& value,
       for (const std::string& entry : std::get<std::vector<std::string>>(value))
         out->add_strings(entry);
       break;
-    default: throw InternalError("attribute '" + name + "' has a type that no node has");
+    default:
+      throw InternalError("attribute '" + name + "' has a type that no node has");
   }
 }
 
-Tensor scalar(double value, DType dtype) {
-  return Tensor::of<double>({}, {value}).cast(dtype);
-}
+Tensor scalar(double value, DType dtype) { return Tensor::of<double>({}, {value}).cast(dtype); }
 
 Tensor floats(const std::vector<double>& values) {
   return Tensor::of<double>({static_cast<int64_t>(values.size())}, values).cast(DType::kFloat32);
@@ -265,8 +268,7 @@ void name_outputs(const Graph& graph, NodeId id, const std::vector<std::string>&
                   onnx::NodeProto* node) {
   const auto& formal = schema_at(node->op_type(), opset)->outputs();
   for (size_t i = 0; i < names.size(); ++i) {
-    const bool is_optional =
-        i < formal.size() && formal[i].GetOption() == onnx::OpSchema::Optional;
+    const bool is_optional = i < formal.size() && formal[i].GetOption() == onnx::OpSchema::Optional;
     const bool is_read = graph.use_count(graph.output(id, static_cast<int>(i))) > 0;
     node->add_output(is_optional && !is_read ? "" : names[i]);
   }

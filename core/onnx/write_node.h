@@ -34,6 +34,7 @@ bool can_write(const Graph& graph, NodeId node, const Language& language);
 
 /// Writes it; attributes that are inputs in ONNX become initializers.
 void write_node(const Graph& graph, NodeId node, const std::string& name,
-                const std::vector<std::string>& inputs, const std::vector<std::string>& outputs, Target& target);
+                const std::vector<std::string>& inputs, const std::vector<std::string>& outputs,
+                Target& target);
 
 }  // namespace reverie::proto

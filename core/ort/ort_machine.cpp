@@ -90,16 +90,19 @@ std::unique_ptr<ReadyGraph> OrtMachine::ready(const Graph& graph, const WeightSo
   return ready_file(model, graph);
 }
 
-MedianInterval OrtMachine::time_operator(const OpSignature& signature, const TimingOptions& options) {
+MedianInterval OrtMachine::time_operator(const OpSignature& signature,
+                                         const TimingOptions& options) {
   const auto ready_operator = ready(single_operator(signature), materialized);
   return time_samples([&] { return ready_operator->seconds_of_run(); }, 1, options);
 }
 
-std::unique_ptr<ReadyGraph> OrtMachine::ready_file(const std::filesystem::path& file, const Graph& graph) {
+std::unique_ptr<ReadyGraph> OrtMachine::ready_file(const std::filesystem::path& file,
+                                                   const Graph& graph) {
   return std::make_unique<OrtGraph>(worker(), file, random_inputs(graph), options_);
 }
 
-std::vector<NamedTensor> OrtMachine::outputs_of_file(const std::filesystem::path& file, const Graph& graph) {
+std::vector<NamedTensor> OrtMachine::outputs_of_file(const std::filesystem::path& file,
+                                                     const Graph& graph) {
   return outputs(file, random_inputs(graph));
 }
 

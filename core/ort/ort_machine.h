@@ -10,13 +10,13 @@
 
 namespace reverie::ort {
 
-/// Random inputs for a graph: what core/exec/draw.h draws for its inputs, in their own types. InputError for
-/// inputs without numbers.
+/// Random inputs for a graph: what core/exec/draw.h draws for its inputs, in their own types.
+/// InputError for inputs without numbers.
 std::vector<NamedTensor> random_inputs(const Graph& graph, uint64_t seed = 1);
 
-/// ONNX Runtime in a process of its own. A graph is run as export_onnx writes it, nodes that only the runtime can
-/// run included; a run that the runtime refuses, a crash and a hang are InputErrors, and the next graph gets a new
-/// process.
+/// ONNX Runtime in a process of its own. A graph is run as export_onnx writes it, nodes that only
+/// the runtime can run included; a run that the runtime refuses, a crash and a hang are
+/// InputErrors, and the next graph gets a new process.
 class OrtMachine : public Machine {
  public:
   explicit OrtMachine(SessionOptions options, std::filesystem::path folder = runtime_folder());
@@ -26,8 +26,10 @@ class OrtMachine : public Machine {
   std::string profile() const override { return "cpu"; }
   bool runs_files() const override { return true; }
   std::unique_ptr<ReadyGraph> ready(const Graph& graph, const WeightSource& weights) override;
-  std::unique_ptr<ReadyGraph> ready_file(const std::filesystem::path& file, const Graph& graph) override;
-  std::vector<NamedTensor> outputs_of_file(const std::filesystem::path& file, const Graph& graph) override;
+  std::unique_ptr<ReadyGraph> ready_file(const std::filesystem::path& file,
+                                         const Graph& graph) override;
+  std::vector<NamedTensor> outputs_of_file(const std::filesystem::path& file,
+                                           const Graph& graph) override;
   /// With the latency of a call to the runtime, and with its conversions of layouts.
   MedianInterval time_operator(const OpSignature& signature, const TimingOptions& options) override;
 

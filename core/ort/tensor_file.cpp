@@ -13,8 +13,9 @@ void write_tensors(const std::filesystem::path& path, const std::vector<NamedTen
   for (const auto& [name, tensor] : tensors) {
     const TensorType& type = tensor.type();
     if (!type.has_numbers() || type.dtype == DType::kBFloat16)
-      throw InputError("'{}' is of type {}, which ONNX Runtime's interface for Node.js does not take", name,
-                       name_of(type.dtype));
+      throw InputError(
+          "'{}' is of type {}, which ONNX Runtime's interface for Node.js does not take", name,
+          name_of(type.dtype));
     entries.push_back({{"name", name},
                        {"type", name_of(type.dtype)},
                        {"dims", type.shape},
@@ -36,7 +37,8 @@ std::vector<NamedTensor> read_tensors(const std::filesystem::path& path) {
   size_t at = newline + 1;
   const Json header = Json::parse(std::string_view(content).substr(0, newline));
   for (const Json& entry : header.array()) {
-    Tensor tensor({dtype_named(entry.at("type").get<std::string>()), entry.at("dims").get<Shape>()});
+    Tensor tensor(
+        {dtype_named(entry.at("type").get<std::string>()), entry.at("dims").get<Shape>()});
     const size_t bytes = tensor.bytes().size();
     if (at + bytes > content.size()) throw InputError("{}: ends too early", path.string());
     std::memcpy(tensor.bytes().data(), content.data() + at, bytes);

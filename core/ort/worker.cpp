@@ -26,7 +26,8 @@ namespace {
 namespace fs = std::filesystem;
 using Clock = std::chrono::steady_clock;
 
-constexpr char kInstall[] = "install it with tools/setup.sh --ort, or name its folder in REVERIE_ORT";
+constexpr char kInstall[] =
+    "install it with tools/setup.sh --ort, or name its folder in REVERIE_ORT";
 
 bool holds_runtime(const fs::path& folder) {
   return file_exists(folder / "node_modules" / "onnxruntime-node" / "package.json");
@@ -100,8 +101,7 @@ std::string Worker::version() { return ask({{"do", "version"}}).at("version").ge
 
 void Worker::send(const std::string& line) {
   for (size_t sent = 0; sent < line.size();) {
-    const ssize_t count =
-        ::send(channel_, line.data() + sent, line.size() - sent, MSG_NOSIGNAL);
+    const ssize_t count = ::send(channel_, line.data() + sent, line.size() - sent, MSG_NOSIGNAL);
     if (count < 0 && errno == EINTR) continue;
     if (count < 0) throw InputError("ONNX Runtime's process {}", end());
     sent += static_cast<size_t>(count);

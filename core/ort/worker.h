@@ -10,9 +10,9 @@
 
 namespace reverie::ort {
 
-/// Where npm put onnxruntime-node: a folder that holds node_modules/onnxruntime-node. $REVERIE_ORT, or else
-/// `reverie-ort` beside the checkout that this program was built from (`tools/setup.sh --ort` makes it).
-/// Empty where there is none.
+/// Where npm put onnxruntime-node: a folder that holds node_modules/onnxruntime-node. $REVERIE_ORT,
+/// or else `reverie-ort` beside the checkout that this program was built from (`tools/setup.sh
+/// --ort` makes it). Empty where there is none.
 std::filesystem::path runtime_folder();
 
 /// How a model is to be run.
@@ -21,8 +21,8 @@ struct SessionOptions {
   bool optimize = true;  ///< with the runtime's own optimizer on (all levels), or off
 };
 
-/// A process that runs models in ONNX Runtime (`node worker.mjs FOLDER`). Requests and answers are JSON
-/// objects, one a line, over its standard input and output, one answer for each request:
+/// A process that runs models in ONNX Runtime (`node worker.mjs FOLDER`). Requests and answers are
+/// JSON objects, one a line, over its standard input and output, one answer for each request:
 ///
 /// | request                                              | answer                          |
 /// | ---------------------------------------------------- | ------------------------------- |
@@ -34,8 +34,9 @@ struct SessionOptions {
 /// | {"do":"drop","id":N}                                 | {}                              |
 /// | any                                                  | {"error":"why not"}             |
 ///
-/// Tensors travel in files: a line of JSON, [{"name","type","dims","bytes"}, ...], and behind it the elements of
-/// all of them, little-endian. It ends when its input does, or with this program. For one thread at a time.
+/// Tensors travel in files: a line of JSON, [{"name","type","dims","bytes"}, ...], and behind it
+/// the elements of all of them, little-endian. It ends when its input does, or with this program.
+/// For one thread at a time.
 class Worker {
  public:
   /// Starts it. InputError where node or the runtime is missing or does not start.
@@ -44,8 +45,8 @@ class Worker {
   Worker(const Worker&) = delete;
   Worker& operator=(const Worker&) = delete;
 
-  /// InputError with the runtime's own words where it refuses, and where the process ended or did not answer
-  /// within `answer_seconds`; then every further call fails too.
+  /// InputError with the runtime's own words where it refuses, and where the process ended or did
+  /// not answer within `answer_seconds`; then every further call fails too.
   Json ask(const Json& request);
   std::string version();
   bool alive() const { return process_ > 0; }

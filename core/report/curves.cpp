@@ -31,7 +31,8 @@ RunTrace trace_of(const Score& score, const Scores& scores, const CurveOptions& 
   RunTrace trace{score.method, score.task, {}};
   for (const auto& point : score.run->trace) {
     const double raw = field_of(point, options.summary.metric, *score.run);
-    trace.points.emplace_back(field_of(point, options.x, *score.run), *scores.value(score.task, raw));
+    trace.points.emplace_back(field_of(point, options.x, *score.run),
+                              *scores.value(score.task, raw));
   }
   if (trace.points.empty())
     throw InputError("{}: has neither a number '{}' nor a trace", score.run->where, options.x);
@@ -40,8 +41,9 @@ RunTrace trace_of(const Score& score, const Scores& scores, const CurveOptions& 
 
 /// The last value at or before x.
 double value_at(const RunTrace& trace, double x) {
-  const auto after = std::upper_bound(trace.points.begin(), trace.points.end(), x,
-                                      [](double at, const Point& point) { return at < point.first; });
+  const auto after =
+      std::upper_bound(trace.points.begin(), trace.points.end(), x,
+                       [](double at, const Point& point) { return at < point.first; });
   REVERIE_CHECK(after != trace.points.begin());
   return std::prev(after)->second;
 }
@@ -69,14 +71,15 @@ std::vector<double> grid(double low, double high, const CurveOptions& options) {
   std::vector<double> places;
   for (int i = 0; i < options.points; ++i) {
     const double share = static_cast<double>(i) / (options.points - 1);
-    places.push_back(options.log_x ? low * std::pow(high / low, share) : low + share * (high - low));
+    places.push_back(options.log_x ? low * std::pow(high / low, share)
+                                   : low + share * (high - low));
   }
   places.back() = high;
   return places;
 }
 
-/// Where the lines of traces run: from where all have a point (above 0 on a logarithmic scale) to the
-/// end of the longest.
+/// Where the lines of traces run: from where all have a point (above 0 on a logarithmic scale) to
+/// the end of the longest.
 std::vector<double> grid_of(const std::vector<RunTrace>& traces, const CurveOptions& options) {
   double low = -1e300, high = -1e300, least = 1e300;
   for (const RunTrace& trace : traces) {
@@ -133,7 +136,8 @@ Series straight_line(const std::vector<RunTrace>& traces, const std::string& met
     Strata strata(tasks.size());
     for (const RunTrace& trace : own) {
       if (trace.points.size() != places.size() || trace.points[i].first != places[i].first)
-        throw InputError("the traces of {} do not have their points at the same {}", method, options.x);
+        throw InputError("the traces of {} do not have their points at the same {}", method,
+                         options.x);
       strata[task_of(tasks, trace)].push_back(trace.points[i].second);
     }
     add(line, places[i].first, aggregate(strata, options.summary.bootstrap));
@@ -247,7 +251,8 @@ std::string curve_page(const std::vector<FlatRun>& runs, const CurveOptions& opt
       "figure{{margin:0 auto;max-width:760px;width:100%}}\n"
       ".plots{{display:grid;grid-template-columns:repeat(auto-fit,minmax(440px,1fr));gap:1.2em;"
       "margin-top:2em}}\n{1}</style></head><body><h1>{0}</h1>\n"
-      "<p>Lines: interquartile mean over runs. Bands: its {2:g}% interval by a bootstrap of the runs of "
+      "<p>Lines: interquartile mean over runs. Bands: its {2:g}% interval by a bootstrap of the "
+      "runs of "
       "each {3}.</p>\n{4}<div class='plots'>\n",
       escape_html(options.title), kChartStyle, 100 * options.summary.bootstrap.confidence,
       escape_html(options.summary.strata),

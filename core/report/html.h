@@ -10,7 +10,7 @@ namespace reverie {
 struct HtmlTable {
   std::vector<std::string> heads;
   std::vector<std::vector<std::string>> rows = {};
-  int marked = -1;  ///< number of a row to stand out; -1: none
+  int marked = -1;               ///< number of a row to stand out; -1: none
   std::set<size_t> left = {0};   ///< columns that are aligned to the left
   std::set<size_t> markup = {};  ///< columns whose cells are HTML
 };

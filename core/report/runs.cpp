@@ -75,8 +75,10 @@ bool fits(const FlatRun& run, const std::string& field, const std::string& value
   return found != run.words.end() && found->second == value;
 }
 
-bool any_fits(const std::vector<FlatRun>& runs, const std::string& field, const std::string& value) {
-  return std::any_of(runs.begin(), runs.end(), [&](const FlatRun& run) { return fits(run, field, value); });
+bool any_fits(const std::vector<FlatRun>& runs, const std::string& field,
+              const std::string& value) {
+  return std::any_of(runs.begin(), runs.end(),
+                     [&](const FlatRun& run) { return fits(run, field, value); });
 }
 
 /// Between commas.
@@ -97,7 +99,8 @@ std::string values_of(const std::vector<FlatRun>& runs, const std::string& field
 }
 
 /// The last point of the trace at or before the value.
-const std::map<std::string, double>* point_at(const FlatRun& run, const std::string& field, double value) {
+const std::map<std::string, double>* point_at(const FlatRun& run, const std::string& field,
+                                              double value) {
   const std::map<std::string, double>* last = nullptr;
   for (const auto& point : run.trace)
     if (const auto found = point.find(field); found != point.end() && found->second <= value)
@@ -143,18 +146,22 @@ std::vector<FlatRun> read_runs(const std::vector<std::string>& files) {
     const std::string content = unpacked(file);
     const size_t first = content.find_first_not_of(" \t\r\n");
     if (first == std::string::npos) throw InputError("{}: holds no runs", file);
-    if (content[first] == '[') read_array(file, content, runs);
-    else read_lines(file, content, runs);
+    if (content[first] == '[')
+      read_array(file, content, runs);
+    else
+      read_lines(file, content, runs);
   }
   return runs;
 }
 
-std::vector<FlatRun> runs_at(const std::vector<FlatRun>& runs, const std::string& field, double value) {
+std::vector<FlatRun> runs_at(const std::vector<FlatRun>& runs, const std::string& field,
+                             double value) {
   std::vector<FlatRun> result = runs;
   for (FlatRun& run : result) {
     const auto* point = point_at(run, field, value);
     if (point == nullptr)
-      throw InputError("{}: its trace has no point at {} = {:g} or before", run.where, field, value);
+      throw InputError("{}: its trace has no point at {} = {:g} or before", run.where, field,
+                       value);
     check_went_so_far(run, field, value);
     for (const auto& [name, number] : std::map(*point)) {
       run.numbers[name] = number;
@@ -170,12 +177,14 @@ std::pair<std::string, std::string> parse_condition(const std::string& text) {
   return {text.substr(0, at), text.substr(at + 1)};
 }
 
-std::vector<FlatRun> runs_where(const std::vector<FlatRun>& runs,
-                                const std::vector<std::pair<std::string, std::string>>& conditions) {
+std::vector<FlatRun> runs_where(
+    const std::vector<FlatRun>& runs,
+    const std::vector<std::pair<std::string, std::string>>& conditions) {
   std::vector<FlatRun> kept = runs;
   for (const auto& [field, wanted] : conditions) {
     std::vector<std::string> values = {wanted};
-    if (!any_fits(kept, field, wanted) && wanted.find(',') != std::string::npos) values = parts_of(wanted);
+    if (!any_fits(kept, field, wanted) && wanted.find(',') != std::string::npos)
+      values = parts_of(wanted);
     for (const std::string& value : values)
       if (!any_fits(kept, field, value))
         throw InputError("no run has {}={}; {}", field, value, values_of(kept, field));

@@ -24,8 +24,8 @@ void check_same(const FlatRun& a, const FlatRun& b, const std::string& field) {
     return found == run.words.end() ? "not given" : found->second;
   };
   if (of(a) != of(b))
-    throw InputError("{}: {} is {}, but {} in {}; choose by --where {}=VALUE", b.where, field, of(b),
-                     of(a), a.where, field);
+    throw InputError("{}: {} is {}, but {} in {}; choose by --where {}=VALUE", b.where, field,
+                     of(b), of(a), a.where, field);
 }
 
 std::vector<double> values_of(const std::vector<Score>& scores) {
@@ -91,7 +91,8 @@ SummaryCell cell_of(const Scores& scores, const std::string& method, const std::
 }
 
 bool all_have_runs(const std::vector<SummaryCell>& cells) {
-  return std::all_of(cells.begin(), cells.end(), [](const SummaryCell& cell) { return cell.runs > 0; });
+  return std::all_of(cells.begin(), cells.end(),
+                     [](const SummaryCell& cell) { return cell.runs > 0; });
 }
 
 }  // namespace
@@ -105,7 +106,8 @@ Scores::Scores(const std::vector<FlatRun>& all, const SummaryOptions& options)
   for (const FlatRun& run : kept_) {
     const std::string &task = run.word(options.strata), &method = run.word(options.by);
     const std::string seed = run.words.count("seed") ? run.word("seed") : "(none)";
-    for (const char* field : {"cost_source", "metric", "unit"}) check_same(kept_.front(), run, field);
+    for (const char* field : {"cost_source", "metric", "unit"})
+      check_same(kept_.front(), run, field);
     const FlatRun& first = *first_of.emplace(method, &run).first->second;
     for (const char* field : {"budget", "time_limit"}) check_same(first, run, field);
     const auto [twin, is_new] = known.emplace(std::vector{task, method, seed}, &run);
@@ -135,21 +137,22 @@ void Scores::find_gaps(const std::vector<FlatRun>& all, const SummaryOptions& op
     add_new(tasks, task);
     const auto [known, is_new] = best.emplace(task, value);
     if (!is_new)
-      known->second = options.lower_is_better ? std::min(known->second, value)
-                                              : std::max(known->second, value);
+      known->second =
+          options.lower_is_better ? std::min(known->second, value) : std::max(known->second, value);
     if (run.word(options.by) == options.gap_base) base[task].push_back(value);
   }
   for (const std::string& task : tasks) {
     if (base[task].empty())
-      throw InputError("{} has no run on {}, so that no gap is known there", options.gap_base, task);
+      throw InputError("{} has no run on {}, so that no gap is known there", options.gap_base,
+                       task);
     gaps_.push_back({task, mean(base[task]), best[task]});
   }
 }
 
 std::optional<double> Scores::value(const std::string& task, double raw) const {
   if (gaps_.empty()) return raw;
-  const auto gap = std::find_if(gaps_.begin(), gaps_.end(),
-                                [&](const Gap& one) { return one.task == task; });
+  const auto gap =
+      std::find_if(gaps_.begin(), gaps_.end(), [&](const Gap& one) { return one.task == task; });
   REVERIE_CHECK(gap != gaps_.end());
   if (gap->size() < min_gap_ || gap->size() == 0) return std::nullopt;
   return 100 * (raw - gap->base) / (gap->best - gap->base);
@@ -164,10 +167,16 @@ std::vector<Score> Scores::of(const std::string& method, const std::string& task
 
 Summary summarize(const std::vector<FlatRun>& runs, const SummaryOptions& options) {
   const Scores scores(runs, options);
-  Summary summary{.options = options, .tasks = scores.tasks(), .methods = scores.methods(),
-                  .cells = {}, .rows = {}, .common = {}, .gaps = scores.gaps()};
+  Summary summary{.options = options,
+                  .tasks = scores.tasks(),
+                  .methods = scores.methods(),
+                  .cells = {},
+                  .rows = {},
+                  .common = {},
+                  .gaps = scores.gaps()};
   const auto& methods = summary.methods;
-  if (!options.versus.empty() && std::find(methods.begin(), methods.end(), options.versus) == methods.end())
+  if (!options.versus.empty() &&
+      std::find(methods.begin(), methods.end(), options.versus) == methods.end())
     throw InputError("no run is of {} '{}'; there are {}", options.by, options.versus,
                      fmt::join(methods, ", "));
   for (const std::string& task : summary.tasks) {

@@ -16,14 +16,15 @@ struct SummaryOptions {
   std::string versus;            ///< the method to compare the others with; empty: none
   bool median = false;           ///< of seeds, in the table of models; otherwise the mean
   bool lower_is_better = false;
-  /// The metric becomes the share of the gap that it closes, in percent:
-  /// 100 (x - base) / (best known - base); base is the mean of `gap_base` on that task, the best known
-  /// that of all runs by the same `cost_source`, also those that `where` leaves out of the tables.
+  /// The metric becomes the share of the gap that it closes, in percent: 100 (x - base) / (best
+  /// known - base); base is the mean of `gap_base` on that task, the best known that of all runs by
+  /// the same `cost_source`, also those that `where` leaves out of the tables.
   bool gap_closed = false;
   std::string gap_base = "greedy";
   double min_gap = 1;  ///< in units of the metric: tasks with less are left out and named
   std::vector<std::pair<std::string, std::string>> where;
-  /// Field and value: runs count as they stood there (runs_at), but for the base and the best known of gaps.
+  /// Field and value: runs count as they stood there (runs_at), but for the base and the best known
+  /// of gaps.
   std::optional<std::pair<std::string, double>> at;
   BootstrapOptions bootstrap;
 
@@ -48,10 +49,10 @@ struct Gap {
 /// Turns runs into comparable scores.
 class Scores {
  public:
-  /// InputError, naming the run, where one lacks `by`, `strata` or the metric; where fields that must
-  /// agree do not ("cost_source", "metric" and "unit" in all runs, "budget" and "time_limit" in those
-  /// of a method); where a method has two runs of one seed on a task; and where gaps are asked for
-  /// and `gap_base` has no run on a task.
+  /// InputError, naming the run, where one lacks `by`, `strata` or the metric; where fields that
+  /// must agree do not ("cost_source", "metric" and "unit" in all runs, "budget" and "time_limit"
+  /// in those of a method); where a method has two runs of one seed on a task; and where gaps are
+  /// asked for and `gap_base` has no run on a task.
   Scores(const std::vector<FlatRun>& all, const SummaryOptions& options);
   Scores(const Scores&) = delete;
   Scores& operator=(const Scores&) = delete;
@@ -59,7 +60,7 @@ class Scores {
   const std::vector<Score>& scores() const { return scores_; }
   const std::vector<std::string>& tasks() const { return tasks_; }      ///< in order of appearance
   const std::vector<std::string>& methods() const { return methods_; }  ///< likewise
-  const std::vector<Gap>& gaps() const { return gaps_; }          ///< of all tasks; empty unless asked for
+  const std::vector<Gap>& gaps() const { return gaps_; }  ///< of all tasks; empty unless asked for
   /// What a raw value of the metric on a task counts; nothing where the task is left out.
   std::optional<double> value(const std::string& task, double raw) const;
   /// Those of a method on a task.
@@ -97,9 +98,9 @@ struct Summary {
   std::vector<Gap> gaps;
 };
 
-/// Runs of `versus` are paired by seed; where it or the other has one run of a task, that one is paired with all.
-/// InputError as Scores says, or where `versus` is unknown or lacks a seed, or no task is common; but where
-/// gaps leave no task at all, only they are told.
+/// Runs of `versus` are paired by seed; where it or the other has one run of a task, that one is
+/// paired with all. InputError as Scores says, or where `versus` is unknown or lacks a seed, or no
+/// task is common; but where gaps leave no task at all, only they are told.
 Summary summarize(const std::vector<FlatRun>& runs, const SummaryOptions& options);
 
 std::string summary_markdown(const Summary& summary);

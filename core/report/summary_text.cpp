@@ -81,8 +81,8 @@ std::string row_text(const SummaryRow& row, const Summary& summary) {
   const bool compared = known || std::ranges::any_of(summary.rows, [&](const SummaryRow& other) {
                           return other.method == summary.options.versus && other.runs > tasks;
                         });
-  std::string text = fmt::format("| {} | {} | {} | {} |", row.method, row.runs, rounded(row.iqm.value),
-                                 interval(row.iqm, known));
+  std::string text = fmt::format("| {} | {} | {} | {} |", row.method, row.runs,
+                                 rounded(row.iqm.value), interval(row.iqm, known));
   if (summary.options.versus.empty()) return text + "\n";
   if (!row.difference) return text + " | | | |\n";
   return text + fmt::format(" {:+.2f} | {} | {:.2f} | {} |\n", row.difference->value,
@@ -99,8 +99,9 @@ std::string aggregate_table(const Summary& summary) {
       metric_name(options), summary.common.size() == 1 ? "one task" : "all tasks", options.strata,
       fmt::join(summary.common, ", "), options.by, percent);
   if (compared)
-    text += fmt::format(" mean difference to {0} | {1}% interval | P(better than {0}) | {1}% interval |",
-                        options.versus, percent);
+    text += fmt::format(
+        " mean difference to {0} | {1}% interval | P(better than {0}) | {1}% interval |",
+        options.versus, percent);
   text += "\n| --- | --: | --: | --- |";
   if (compared) text += " --: | --- | --: | --- |";
   text += "\n";
@@ -110,12 +111,14 @@ std::string aggregate_table(const Summary& summary) {
 
 std::string gap_table(const Summary& summary) {
   const SummaryOptions& options = summary.options;
-  std::string text = fmt::format("**Between {} and the best known ({})**\n\n| {} | {} | best known | gap |\n"
-                                 "| --- | --: | --: | --: |\n",
-                                 options.gap_base, options.metric, options.strata, options.gap_base);
+  std::string text = fmt::format(
+      "**Between {} and the best known ({})**\n\n| {} | {} | best known | gap |\n"
+      "| --- | --: | --: | --: |\n",
+      options.gap_base, options.metric, options.strata, options.gap_base);
   std::vector<std::string> left_out;
   for (const Gap& gap : summary.gaps) {
-    text += fmt::format("| {} | {:.2f} | {:.2f} | {:.2f} |\n", gap.task, gap.base, gap.best, gap.size());
+    text += fmt::format("| {} | {:.2f} | {:.2f} | {:.2f} |\n", gap.task, gap.base, gap.best,
+                        gap.size());
     if (gap.size() < options.min_gap || gap.size() == 0) left_out.push_back(gap.task);
   }
   if (!left_out.empty())
@@ -156,15 +159,21 @@ std::string summary_json(const Summary& summary) {
                          {"value", cell.value},
                          {"runs", cell.runs}});
   for (const SummaryRow& row : summary.rows) {
-    rows.push_back({{summary.options.by, row.method}, {"runs", row.runs}, {"iqm", json_of(row.iqm)}});
+    rows.push_back(
+        {{summary.options.by, row.method}, {"runs", row.runs}, {"iqm", json_of(row.iqm)}});
     if (row.difference) rows.back()["difference"] = json_of(*row.difference);
     if (row.better) rows.back()["probability_better"] = json_of(*row.better);
   }
   for (const Gap& gap : summary.gaps)
-    gaps.push_back({{summary.options.strata, gap.task}, {"base", gap.base}, {"best_known", gap.best}});
-  return Json{{"metric", summary.options.metric}, {"gap_closed", summary.options.gap_closed},
-              {"versus", summary.options.versus}, {"cells", cells}, {"aggregates", rows},
-              {"common", summary.common},         {"gaps", gaps}}
+    gaps.push_back(
+        {{summary.options.strata, gap.task}, {"base", gap.base}, {"best_known", gap.best}});
+  return Json{{"metric", summary.options.metric},
+              {"gap_closed", summary.options.gap_closed},
+              {"versus", summary.options.versus},
+              {"cells", cells},
+              {"aggregates", rows},
+              {"common", summary.common},
+              {"gaps", gaps}}
       .dump();
 }
 

@@ -14,7 +14,7 @@ constexpr double kWidth = 640, kHeight = 320, kLeft = 64, kRight = 16, kTop = 34
 /// Okabe and Ito (2008): told apart by people who see few colours.
 constexpr std::array<const char*, 8> kColors = {"#0072b2", "#d55e00", "#009e73", "#cc79a7",
                                                 "#e69f00", "#56b4e9", "#000000", "#8a7a00"};
-constexpr std::array<const char*, 8> kDashes = {"none", "9 4",  "3 3", "9 3 3 3",
+constexpr std::array<const char*, 8> kDashes = {"none", "9 4", "3 3", "9 3 3 3",
                                                 "14 5", "6 6", "2 5", "14 3 3 3"};
 
 /// Of an axis.
@@ -123,14 +123,16 @@ std::string draw_axes(const Frame& frame, const ChartAxes& axes) {
     svg += svg_text(kLeft - 6, frame.py(tick) + 4, fmt::format("{:.4g}", tick), "right");
   }
   for (const double tick : frame.x.ticks(7)) {
-    svg += svg_line(frame.px(tick), kHeight - kBottom, frame.px(tick), kHeight - kBottom + 4, "axis");
+    svg +=
+        svg_line(frame.px(tick), kHeight - kBottom, frame.px(tick), kHeight - kBottom + 4, "axis");
     svg += svg_text(frame.px(tick), kHeight - kBottom + 17, fmt::format("{:.4g}", tick), "middle");
   }
   svg += svg_line(kLeft, kHeight - kBottom, kWidth - kRight, kHeight - kBottom, "axis");
   svg += svg_line(kLeft, kTop, kLeft, kHeight - kBottom, "axis");
   svg += svg_text((kLeft + kWidth - kRight) / 2, kHeight - 8, axes.x_label, "middle");
-  svg += fmt::format("<text transform='translate(14,{:.1f}) rotate(-90)' class='middle'>{}</text>\n",
-                     (kTop + kHeight - kBottom) / 2, escape_html(axes.y_label));
+  svg +=
+      fmt::format("<text transform='translate(14,{:.1f}) rotate(-90)' class='middle'>{}</text>\n",
+                  (kTop + kHeight - kBottom) / 2, escape_html(axes.y_label));
   return svg;
 }
 
@@ -140,7 +142,8 @@ const char* color_of(const Series& series, size_t index) {
 
 /// Another one where colours come round again.
 const char* dash_of(const Series& series, size_t index) {
-  return kDashes[(series.dash < 0 ? index + index / kColors.size() : static_cast<size_t>(series.dash)) %
+  return kDashes[(series.dash < 0 ? index + index / kColors.size()
+                                  : static_cast<size_t>(series.dash)) %
                  kDashes.size()];
 }
 
@@ -156,9 +159,10 @@ std::string polyline(const Frame& frame, const Series& series, size_t index) {
     last = point.second;
     first = false;
   }
-  return fmt::format("<polyline points='{}' fill='none' stroke='{}' stroke-width='1.8' "
-                     "stroke-dasharray='{}'/>\n",
-                     points, color_of(series, index), dash_of(series, index));
+  return fmt::format(
+      "<polyline points='{}' fill='none' stroke='{}' stroke-width='1.8' "
+      "stroke-dasharray='{}'/>\n",
+      points, color_of(series, index), dash_of(series, index));
 }
 
 /// Of a legend: three where all names are short enough.
@@ -170,11 +174,13 @@ size_t columns_of(const std::vector<Series>& series) {
 
 /// Entry `index` of a legend.
 std::string legend_entry(const Series& series, size_t index, size_t columns) {
-  const double x = kLeft + 585.0 / static_cast<double>(columns) * static_cast<double>(index % columns);
+  const double x =
+      kLeft + 585.0 / static_cast<double>(columns) * static_cast<double>(index % columns);
   const double y = kHeight + 12 + 18.0 * static_cast<double>(index / columns);
-  return fmt::format("<line x1='{:.1f}' y1='{:.1f}' x2='{:.1f}' y2='{:.1f}' stroke='{}' "
-                     "stroke-width='2.5' stroke-dasharray='{}'/>\n",
-                     x, y - 4, x + 26, y - 4, color_of(series, index), dash_of(series, index)) +
+  return fmt::format(
+             "<line x1='{:.1f}' y1='{:.1f}' x2='{:.1f}' y2='{:.1f}' stroke='{}' "
+             "stroke-width='2.5' stroke-dasharray='{}'/>\n",
+             x, y - 4, x + 26, y - 4, color_of(series, index), dash_of(series, index)) +
          svg_text(x + 32, y, series.name, "left");
 }
 
@@ -307,11 +313,16 @@ std::string svg_line(double x1, double y1, double x2, double y2, const char* css
 std::string escape_html(const std::string& text) {
   std::string result;
   for (const char c : text) {
-    if (c == '&') result += "&amp;";
-    else if (c == '<') result += "&lt;";
-    else if (c == '>') result += "&gt;";
-    else if (c == '"') result += "&quot;";
-    else result += c;
+    if (c == '&')
+      result += "&amp;";
+    else if (c == '<')
+      result += "&lt;";
+    else if (c == '>')
+      result += "&gt;";
+    else if (c == '"')
+      result += "&quot;";
+    else
+      result += c;
   }
   return result;
 }
@@ -335,7 +346,8 @@ std::vector<double> round_ticks(double low, double high, int count) {
 std::vector<double> log_ticks(double low, double high) {
   std::vector<double> ticks;
   const bool many = high / low > 1000;
-  for (double power = std::pow(10, std::floor(std::log10(low))); power <= high * (1 + 1e-9); power *= 10)
+  for (double power = std::pow(10, std::floor(std::log10(low))); power <= high * (1 + 1e-9);
+       power *= 10)
     for (const double factor : {1.0, 2.0, 5.0}) {
       const double tick = factor * power;
       if (tick >= low * (1 - 1e-9) && tick <= high * (1 + 1e-9) && (factor == 1 || !many))
@@ -386,20 +398,22 @@ std::string heat_map(const std::string& title, const std::vector<std::string>& r
   std::string svg =
       open_svg(kWidth, kTop + kHead + kRow * static_cast<double>(rows.size()) + 8, title);
   for (size_t j = 0; j < columns.size(); ++j)
-    svg += fmt::format("<text transform='translate({:.1f},{:.1f}) rotate(-40)' class='left'>{}</text>\n",
-                       kNames + cell * (static_cast<double>(j) + 0.4), kTop + kHead - 6,
-                       escape_html(columns[j]));
+    svg += fmt::format(
+        "<text transform='translate({:.1f},{:.1f}) rotate(-40)' class='left'>{}</text>\n",
+        kNames + cell * (static_cast<double>(j) + 0.4), kTop + kHead - 6, escape_html(columns[j]));
   for (size_t i = 0; i < rows.size(); ++i) {
     const double y = kTop + kHead + kRow * static_cast<double>(i);
     svg += svg_text(kNames - 8, y + 14, rows[i], "right");
     for (size_t j = 0; j < columns.size(); ++j) {
       const double value = cells[i][j], share = value / largest;
       const double x = kNames + cell * static_cast<double>(j);
-      svg += fmt::format("<rect x='{:.1f}' y='{:.1f}' width='{:.1f}' height='{:.1f}' fill='#0072b2' "
-                         "fill-opacity='{:.3f}'/>\n", x, y, cell - 1, kRow - 1,
-                         value > 0 ? 0.12 + 0.88 * share : 0.03);
+      svg += fmt::format(
+          "<rect x='{:.1f}' y='{:.1f}' width='{:.1f}' height='{:.1f}' fill='#0072b2' "
+          "fill-opacity='{:.3f}'/>\n",
+          x, y, cell - 1, kRow - 1, value > 0 ? 0.12 + 0.88 * share : 0.03);
       if (value > 0)
-        svg += svg_text(x + cell / 2, y + 14, fmt::format("{:g}", value), share > 0.5 ? "light" : "middle");
+        svg += svg_text(x + cell / 2, y + 14, fmt::format("{:g}", value),
+                        share > 0.5 ? "light" : "middle");
     }
   }
   return svg + "</svg>\n";

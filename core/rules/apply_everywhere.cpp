@@ -39,8 +39,8 @@ Applied apply_everywhere(RewriteState& state, const ApplyLimits& limits) {
     if (!apply_all(state, limits.nodes, applied.taken)) break;
   applied.matches_left = matches(state);
   if (applied.matches_left > 0)
-    applied.end = state.graph().node_count() > limits.nodes ? Applied::End::kNodes
-                                                            : Applied::End::kRounds;
+    applied.end =
+        state.graph().node_count() > limits.nodes ? Applied::End::kNodes : Applied::End::kRounds;
   return applied;
 }
 

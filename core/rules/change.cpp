@@ -76,8 +76,10 @@ void Change::remove_dead() {
   std::vector<NodeId> old;
   std::vector<int32_t> fresh;
   const auto suspect = [&](Ref ref) {
-    if (ref.fresh) fresh.push_back(owner_[static_cast<size_t>(ref.index)]);
-    else old.push_back(graph_.producer({ref.index}));
+    if (ref.fresh)
+      fresh.push_back(owner_[static_cast<size_t>(ref.index)]);
+    else
+      old.push_back(graph_.producer({ref.index}));
   };
   for (const auto& move : moved_) old.push_back(graph_.producer(move.first));
   for (size_t i = 0; i < comes_.size(); ++i) fresh.push_back(static_cast<int32_t>(i));
@@ -124,8 +126,10 @@ int64_t Change::weight_bytes_delta() const {
       const Ref r = follow(ref(input));
       if (!r.fresh) note({r.index});
       if (instance_.nodes[i].constant) continue;
-      if (r.fresh) stored[static_cast<size_t>(r.index)] = 1;
-      else kept.push_back({r.index});
+      if (r.fresh)
+        stored[static_cast<size_t>(r.index)] = 1;
+      else
+        kept.push_back({r.index});
     }
   }
   for (const NodeId node : removed_) {
@@ -140,9 +144,8 @@ int64_t Change::weight_bytes_delta() const {
     const auto works = [&](NodeId user) { return !graph_.is_constant(user); };
     const bool before = output || std::any_of(users.begin(), users.end(), works);
     const bool after = output || std::find(kept.begin(), kept.end(), value) != kept.end() ||
-                       std::any_of(users.begin(), users.end(), [&](NodeId user) {
-                         return works(user) && !is_removed(user);
-                       });
+                       std::any_of(users.begin(), users.end(),
+                                   [&](NodeId user) { return works(user) && !is_removed(user); });
     delta += (int{after} - int{before}) * graph_.stored_bytes(value);
   }
   for (size_t i = 0; i < stored.size(); ++i) {

@@ -55,8 +55,8 @@ class Change {
   const Graph& graph_;
   const Binding& binding_;
   const Instance& instance_;
-  std::vector<int32_t> first_output_;   ///< number of the first output of each new node
-  std::vector<int32_t> owner_;          ///< new node per new value
+  std::vector<int32_t> first_output_;  ///< number of the first output of each new node
+  std::vector<int32_t> owner_;         ///< new node per new value
   std::vector<int> fresh_uses_;
   std::vector<std::pair<ValueId, int>> old_uses_;
   std::vector<std::pair<ValueId, Ref>> moved_;

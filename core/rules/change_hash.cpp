@@ -42,9 +42,7 @@ class ChangeHash {
       for (const NodeId user : graph_.users(value))
         if (!change_.is_removed(user)) nodes.push_back(user);
     };
-    const auto tidy = [&] {
-      sort_unique(nodes);
-    };
+    const auto tidy = [&] { sort_unique(nodes); };
     for (const auto& move : change_.moved_) add_users(move.first);
     tidy();
     for (int step = 1; step < StructuralHash::kRadius; ++step) {
@@ -59,9 +57,9 @@ class ChangeHash {
   }
 
   const Downstream* downstream(NodeId node) const {
-    const auto at = std::lower_bound(
-        downstream_.begin(), downstream_.end(), node,
-        [](const Downstream& old, NodeId wanted) { return old.node < wanted; });
+    const auto at =
+        std::lower_bound(downstream_.begin(), downstream_.end(), node,
+                         [](const Downstream& old, NodeId wanted) { return old.node < wanted; });
     return at != downstream_.end() && at->node == node ? &*at : nullptr;
   }
 

@@ -46,8 +46,8 @@ class Checker {
       fail(fmt::format("{} has {} sequences among its {}; at most two can be told apart",
                        op.op->name, sequences, what));
     if (count > max || (sequences == 0 && count < min))
-      fail(fmt::format("{} has {} {} here, and takes {} to {}", op.op->name, count, what, min,
-                       max));
+      fail(
+          fmt::format("{} has {} {} here, and takes {} to {}", op.op->name, count, what, min, max));
   }
 
   void check_connected() const {
@@ -68,8 +68,9 @@ class Checker {
       }
     }
     if (std::any_of(group.begin(), group.end(), [&](int g) { return g != group[0]; }))
-      fail("the operators of 'match' fall apart; they must share values, if only an input, or the "
-           "rule must say 'apart'");
+      fail(
+          "the operators of 'match' fall apart; they must share values, if only an input, or the "
+          "rule must say 'apart'");
   }
 
   void check_outputs() const {

@@ -58,8 +58,8 @@ class ExampleBuilder {
       return;
     }
     for (const ExampleTensor& tensor : at->second)
-      tensors.push_back(add_tensor(tensor, fmt::format("{}{}", name_of_value(value),
-                                                       tensors.size())));
+      tensors.push_back(
+          add_tensor(tensor, fmt::format("{}{}", name_of_value(value), tensors.size())));
   }
 
   ValueId add_tensor(const ExampleTensor& tensor, const std::string& name) {

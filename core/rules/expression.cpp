@@ -65,10 +65,14 @@ std::optional<size_t> position(int64_t index, size_t size) {
 std::optional<int64_t> apply(char op, int64_t a, int64_t b) {
   int64_t result = 0;
   switch (op) {
-    case '+': return __builtin_add_overflow(a, b, &result) ? std::nullopt : std::optional(result);
-    case '-': return __builtin_sub_overflow(a, b, &result) ? std::nullopt : std::optional(result);
-    case '*': return __builtin_mul_overflow(a, b, &result) ? std::nullopt : std::optional(result);
-    default: break;
+    case '+':
+      return __builtin_add_overflow(a, b, &result) ? std::nullopt : std::optional(result);
+    case '-':
+      return __builtin_sub_overflow(a, b, &result) ? std::nullopt : std::optional(result);
+    case '*':
+      return __builtin_mul_overflow(a, b, &result) ? std::nullopt : std::optional(result);
+    default:
+      break;
   }
   if (b == 0 || (b == -1 && a == std::numeric_limits<int64_t>::min())) return {};
   return op == '/' ? a / b : a % b;
@@ -76,11 +80,16 @@ std::optional<int64_t> apply(char op, int64_t a, int64_t b) {
 
 std::optional<double> apply(char op, double a, double b) {
   switch (op) {
-    case '+': return a + b;
-    case '-': return a - b;
-    case '*': return a * b;
-    case '/': return b == 0 ? std::nullopt : std::optional(a / b);
-    default: return {};
+    case '+':
+      return a + b;
+    case '-':
+      return a - b;
+    case '*':
+      return a * b;
+    case '/':
+      return b == 0 ? std::nullopt : std::optional(a / b);
+    default:
+      return {};
   }
 }
 
@@ -293,8 +302,8 @@ Result inverse(const ExprScope& scope, Args args) {
   return result;
 }
 
-/// keeps_order(shape, perm): whether transposing leaves all elements in their order, since only axes
-/// of extent 1 move.
+/// keeps_order(shape, perm): whether transposing leaves all elements in their order, since only
+/// axes of extent 1 move.
 Result keeps_order(const ExprScope& scope, Args args) {
   const auto extents = integers(scope, args[0]);
   const auto perm = integers(scope, args[1]);
@@ -500,15 +509,19 @@ const ExprFunction* find_expr_function(std::string_view name) {
 
 std::optional<AttrValue> evaluate(const Expr& expr, const ExprScope& scope) {
   switch (expr.kind) {
-    case Expr::Kind::kLiteral: return expr.literal;
-    case Expr::Kind::kVariable: return scope.variables[static_cast<size_t>(expr.index)];
+    case Expr::Kind::kLiteral:
+      return expr.literal;
+    case Expr::Kind::kVariable:
+      return scope.variables[static_cast<size_t>(expr.index)];
     case Expr::Kind::kAttribute: {
       const NodeId node = scope.binding.nodes[static_cast<size_t>(expr.index)];
       const AttrValue* value = scope.graph.attributes(node).find(expr.name, scope.sample);
       return value ? Result(*value) : Result{};
     }
-    case Expr::Kind::kCall: return expr.function->call(scope, expr.args);
-    case Expr::Kind::kTensor: break;
+    case Expr::Kind::kCall:
+      return expr.function->call(scope, expr.args);
+    case Expr::Kind::kTensor:
+      break;
   }
   return {};
 }

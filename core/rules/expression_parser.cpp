@@ -88,7 +88,8 @@ Expr ExpressionParser::postfix() {
 Expr ExpressionParser::primary() {
   switch (in_.peek().kind) {
     case Token::Kind::kInteger:
-    case Token::Kind::kNumber: return number();
+    case Token::Kind::kNumber:
+      return number();
     case Token::Kind::kString: {
       Expr text;
       text.literal = in_.next().text;
@@ -98,7 +99,8 @@ Expr ExpressionParser::primary() {
       const Token name = in_.next();
       return named(name);
     }
-    default: break;
+    default:
+      break;
   }
   if (in_.accept("(")) {
     Expr inner = parse();
@@ -156,7 +158,8 @@ Expr ExpressionParser::named(const Token& name) {
   const auto at = names_.variables.find(name.text);
   if (at == names_.variables.end())
     in_.fail(name, fmt::format("'{0}' is no variable here; tensors stand only in functions such as "
-                               "shape({0})", name.text));
+                               "shape({0})",
+                               name.text));
   expr.kind = Expr::Kind::kVariable;
   expr.index = at->second;
   return expr;
@@ -178,8 +181,8 @@ Expr ExpressionParser::call_of(const Token& name) {
   }
   const int count = static_cast<int>(args.size());
   if (count < function->min_args || count > function->max_args)
-    in_.fail(name, fmt::format("{} takes {} arguments, not {}", name.text, function->min_args,
-                               count));
+    in_.fail(name,
+             fmt::format("{} takes {} arguments, not {}", name.text, function->min_args, count));
   return call(function->name, std::move(args));
 }
 

@@ -13,7 +13,8 @@ namespace {
 
 using Variables = std::vector<std::optional<AttrValue>>;
 
-/// Evaluates definitions, and conditions on uses or all others, in order. False as soon as one fails.
+/// Evaluates definitions, and conditions on uses or all others, in order. False as soon as one
+/// fails.
 bool conditions_hold(const RulePattern& pattern, const ExprScope& scope, Variables& variables,
                      bool about_uses) {
   for (const Condition& condition : pattern.conditions) {
@@ -106,8 +107,10 @@ class Instantiator {
         return true;
       }
       case TargetStep::Kind::kFill:
-      case TargetStep::Kind::kIdentity: return make_constant(step);
-      case TargetStep::Kind::kOperator: break;
+      case TargetStep::Kind::kIdentity:
+        return make_constant(step);
+      case TargetStep::Kind::kOperator:
+        break;
     }
     std::vector<Operands> inputs;
     for (const TargetValue& input : step.inputs) inputs.push_back(resolve(input));
@@ -278,8 +281,7 @@ class Instantiator {
       const Operands to = resolve(output.target);
       if (from.size() != to.size()) return false;
       for (size_t i = 0; i < from.size(); ++i) {
-        if (to[i].absent() || type(from[i]) != type(to[i]) || constant(from[i]) ||
-            constant(to[i]))
+        if (to[i].absent() || type(from[i]) != type(to[i]) || constant(from[i]) || constant(to[i]))
           return false;
         instance_.outputs.emplace_back(from[i].index, to[i]);
       }

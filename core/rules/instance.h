@@ -29,8 +29,8 @@ struct NewNode {
   std::vector<TensorType> types;
   WeightPtr weight;
   bool constant = false;
-  Cost cost;               ///< zero for work on constants
-  uint64_t local_hash = 0; ///< as local_hash of the node once it stands in a graph
+  Cost cost;                ///< zero for work on constants
+  uint64_t local_hash = 0;  ///< as local_hash of the node once it stands in a graph
 };
 
 /// The target of a rule for matches that agree in attributes, types and constancy: attributes
@@ -46,8 +46,8 @@ struct Instance {
 };
 
 /// Nothing when a condition does not hold, an attribute has no value, types do not fit, an output
-/// would change its type or become constant, or values would not be kept (value_policy.h). Conditions on uses are not looked at. What the cost
-/// model throws passes through.
+/// would change its type or become constant, or values would not be kept (value_policy.h).
+/// Conditions on uses are not looked at. What the cost model throws passes through.
 std::shared_ptr<const Instance> instantiate(const RulePattern& pattern, const Graph& graph,
                                             const Binding& binding, CostModel& cost_model);
 /// Whether the conditions on uses hold.
@@ -62,8 +62,8 @@ class InstanceCache {
   /// nullptr when nothing is known of the key yet.
   const Entry* find(uint64_t key) const;
   const Entry* insert(uint64_t key, std::shared_ptr<const Instance> instance);
-  /// Whether the new weights of 16 bits fit their type, with the weights of this match. `key` is that
-  /// of its instance.
+  /// Whether the new weights of 16 bits fit their type, with the weights of this match. `key` is
+  /// that of its instance.
   bool fits(uint64_t key, const Instance& instance, const Graph& graph, const Binding& binding);
 
  private:

@@ -18,8 +18,7 @@ inline uint64_t node_signature(const Graph& graph, NodeId node) {
 
 inline uint64_t value_signature(const Graph& graph, ValueId value) {
   const NodeId producer = graph.producer(value);
-  const uint64_t hash =
-      hash_combine(hash_of(graph.type(value)), graph.is_constant(producer));
+  const uint64_t hash = hash_combine(hash_of(graph.type(value)), graph.is_constant(producer));
   if (graph.is_constant(producer)) {
     const uint64_t content = known_content(graph, value);
     return content != 0 ? hash_combine(hash, content) : hash;

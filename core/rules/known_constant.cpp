@@ -12,7 +12,8 @@ uint64_t hash_of_constant(const Graph& graph, ValueId value, int& steps, bool kn
   if (const WeightPtr& weight = graph.weight(node))
     return !known_only || weight->is_small() ? weight->identity() | 1 : 0;
   if (--steps < 0) return 0;
-  uint64_t hash = hash_combine(static_cast<uint64_t>(graph.op(node).id), graph.attributes(node).hash());
+  uint64_t hash =
+      hash_combine(static_cast<uint64_t>(graph.op(node).id), graph.attributes(node).hash());
   for (const ValueId input : graph.inputs(node)) {
     if (!input.valid()) continue;
     const uint64_t part = hash_of_constant(graph, input, steps, known_only);
@@ -28,14 +29,16 @@ uint64_t known_content(const Graph& graph, ValueId value) {
   constexpr int kMostSteps = 16;
   const NodeId node = graph.producer(value);
   if (!graph.is_constant(node)) return 0;
-  if (const WeightPtr& weight = graph.weight(node)) return weight->is_small() ? weight->identity() : 0;
+  if (const WeightPtr& weight = graph.weight(node))
+    return weight->is_small() ? weight->identity() : 0;
   if (graph.type(value).elements() > Weight::kSmallWeight) return 0;
   int steps = kMostSteps;
   return hash_of_constant(graph, value, steps, true);
 }
 
 std::optional<Tensor> known_constant(const Graph& graph, ValueId value) {
-  if (graph.type(value).elements() > Weight::kSmallWeight || known_content(graph, value) == 0) return {};
+  if (graph.type(value).elements() > Weight::kSmallWeight || known_content(graph, value) == 0)
+    return {};
   return constant_in_doubles(graph, value);
 }
 

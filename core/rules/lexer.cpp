@@ -121,9 +121,9 @@ class Lexer {
       if (symbol == ")" || symbol == "]") depth_ = std::max(0, depth_ - 1);
       return push(Token::Kind::kSymbol, symbol.size());
     }
-    fail(fmt::format("character '{}' begins nothing that a rule may hold",
-                     std::isprint(static_cast<unsigned char>(here())) ? std::string(1, here())
-                                                                      : "?"));
+    fail(fmt::format(
+        "character '{}' begins nothing that a rule may hold",
+        std::isprint(static_cast<unsigned char>(here())) ? std::string(1, here()) : "?"));
   }
 
   [[noreturn]] void fail(const std::string& what) const {

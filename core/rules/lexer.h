@@ -19,8 +19,8 @@ struct Token {
 };
 
 /// The tokens of a rule file, an end token last. Blanks and comments (# to the end of the line) are
-/// dropped; so are newlines inside brackets and after an operator or a comma, where a statement goes
-/// on. InputError "NAME:LINE:COLUMN: ..." for a character that no token begins with.
+/// dropped; so are newlines inside brackets and after an operator or a comma, where a statement
+/// goes on. InputError "NAME:LINE:COLUMN: ..." for a character that no token begins with.
 std::vector<Token> tokenize(std::string_view text, const std::string& name);
 
 }  // namespace reverie

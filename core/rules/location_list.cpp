@@ -14,8 +14,7 @@ bool MatchOrder::operator()(int32_t a, int32_t b) const {
   const auto& nodes_x = x.binding->nodes;
   const auto& nodes_y = y.binding->nodes;
   for (size_t i = 0; i < nodes_x.size(); ++i)
-    if (nodes_x[i] != nodes_y[i])
-      return order_.position(nodes_x[i]) < order_.position(nodes_y[i]);
+    if (nodes_x[i] != nodes_y[i]) return order_.position(nodes_x[i]) < order_.position(nodes_y[i]);
   const auto& values_x = x.binding->values;
   const auto& values_y = y.binding->values;
   for (size_t i = 0; i < std::min(values_x.size(), values_y.size()); ++i) {
@@ -93,8 +92,10 @@ void LocationList::remove(int32_t slot, const MatchOrder& before) {
   const auto place = std::find(chunk->begin(), chunk->end(), slot);
   REVERIE_CHECK(place != chunk->end(), "match {} is not where it belongs", slot);
   chunk->erase(place);
-  if (chunk->empty()) chunks_.erase(chunks_.begin() + static_cast<ptrdiff_t>(at));
-  else chunks_[at] = std::move(chunk);
+  if (chunk->empty())
+    chunks_.erase(chunks_.begin() + static_cast<ptrdiff_t>(at));
+  else
+    chunks_[at] = std::move(chunk);
 }
 
 }  // namespace reverie

@@ -25,7 +25,8 @@ class MatchOrder {
   const MatchStore& matches_;
 };
 
-/// Slots of a MatchStore in canonical order. Copies share their chunks; a change copies one of them.
+/// Slots of a MatchStore in canonical order. Copies share their chunks; a change copies one of
+/// them.
 class LocationList {
  public:
   LocationList() = default;

@@ -49,8 +49,7 @@ MatchPlan make_plan(const RulePattern& pattern, int anchor) {
                                  value};
       }
     for (size_t i = 0; i < reached.size(); ++i)
-      if (!reached[i])
-        return MatchPlan::Step{static_cast<int>(i), MatchPlan::Via::kAnywhere, -1};
+      if (!reached[i]) return MatchPlan::Step{static_cast<int>(i), MatchPlan::Via::kAnywhere, -1};
     return {};
   };
   reach({anchor, MatchPlan::Via::kAnchor, -1});
@@ -232,7 +231,8 @@ void Matcher::try_node(size_t step, NodeId node) {
   for (int in = 0; in < lists.inputs * (lists.swappable ? 2 : 1); ++in)
     for (int out = 0; out < lists.outputs; ++out) {
       const size_t mark = trail_.size();
-      if (lay(op.inputs, graph_.inputs(node), lists.swappable ? 0 : in, in == 1 && lists.swappable) &&
+      if (lay(op.inputs, graph_.inputs(node), lists.swappable ? 0 : in,
+              in == 1 && lists.swappable) &&
           lay(op.outputs, outputs(node), out, false))
         extend(step + 1);
       undo(mark);
@@ -288,10 +288,9 @@ bool Matcher::lay(const std::vector<int>& patterns, std::span<const ValueId> act
       at += there ? 1 : 0;
       continue;
     }
-    const auto later = std::find_if(patterns.begin() + static_cast<int64_t>(i) + 1, patterns.end(),
-                                    [&](int value) {
-                                      return pattern_->values[static_cast<size_t>(value)].sequence;
-                                    });
+    const auto later = std::find_if(
+        patterns.begin() + static_cast<int64_t>(i) + 1, patterns.end(),
+        [&](int value) { return pattern_->values[static_cast<size_t>(value)].sequence; });
     const size_t fixed_after = patterns.size() - i - 1;
     const size_t take = first && later != patterns.end() ? static_cast<size_t>(way)
                                                          : actual.size() - at - fixed_after;

@@ -39,7 +39,9 @@ struct Neighbours {
   uint64_t producers = 0;  ///< of its inputs
   uint64_t users = 0;      ///< of its outputs
 
-  static uint64_t bit(const OpSchema& op) { return uint64_t{1} << (static_cast<unsigned>(op.id) % 64); }
+  static uint64_t bit(const OpSchema& op) {
+    return uint64_t{1} << (static_cast<unsigned>(op.id) % 64);
+  }
   /// All bits for users where there are very many.
   static Neighbours of(const Graph& graph, NodeId node);
   bool include(const Neighbours& needed) const {
@@ -58,8 +60,8 @@ class MatchProgram {
   explicit MatchProgram(const RuleSet& rules);
 
   const std::vector<MatchRule>& rules() const { return rules_; }
-  /// Source operators with that row. In a graph without alternatives only those whose needed neighbours
-  /// a node has can be found at it.
+  /// Source operators with that row. In a graph without alternatives only those whose needed
+  /// neighbours a node has can be found at it.
   std::span<const Anchor> anchors(const OpSchema& op) const {
     return by_op_[static_cast<size_t>(op.id)];
   }
@@ -75,15 +77,13 @@ class MatchProgram {
   std::vector<bool> sought_anywhere_;
 };
 
-/// A pattern laid over a graph: one node per source operator and values per pattern value. Its values
-/// lie in the graph; it holds as long as that does not change.
+/// A pattern laid over a graph: one node per source operator and values per pattern value. Its
+/// values lie in the graph; it holds as long as that does not change.
 class Embedding {
  public:
   NodeId node(int op) const { return nodes_[static_cast<size_t>(op)]; }
   std::span<const NodeId> nodes() const { return nodes_; }
-  std::span<const ValueId> values(int value) const {
-    return values_[static_cast<size_t>(value)];
-  }
+  std::span<const ValueId> values(int value) const { return values_[static_cast<size_t>(value)]; }
   Binding binding() const;
 
  private:
@@ -122,7 +122,7 @@ class Matcher {
 
  private:
   struct Lists {
-    int inputs = 0;   ///< ways to lay the pattern's inputs over the node's
+    int inputs = 0;  ///< ways to lay the pattern's inputs over the node's
     int outputs = 0;
     bool swappable = false;
   };

@@ -11,10 +11,10 @@
 namespace reverie {
 
 /// Names of the neighbourhoods of nodes: everything within kRadius edges, in either direction, by
-/// operator, attributes, output types, constancy and the value of small constants; large weights and
-/// graph inputs have no identity. By colour refinement (Weisfeiler and Leman 1968). Users are not
-/// looked at beyond a constant or a value with more than kMostUsers uses, so that the work after a
-/// change does not grow with the graph.
+/// operator, attributes, output types, constancy and the value of small constants; large weights
+/// and graph inputs have no identity. By colour refinement (Weisfeiler and Leman 1968). Users are
+/// not looked at beyond a constant or a value with more than kMostUsers uses, so that the work
+/// after a change does not grow with the graph.
 class Neighbourhoods {
  public:
   static constexpr int kRadius = 2;

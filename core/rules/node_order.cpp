@@ -37,8 +37,8 @@ class OrderRepair {
       if (graph_.alive(node)) suspect(node);
     if (change.outputs) suspect(kRoot);
     while (!pending_.empty()) {
-      const auto next = std::min_element(
-          pending_.begin(), pending_.end(), [&](NodeId a, NodeId b) { return end_of(a) < end_of(b); });
+      const auto next = std::min_element(pending_.begin(), pending_.end(),
+                                         [&](NodeId a, NodeId b) { return end_of(a) < end_of(b); });
       const NodeId node = *next;
       pending_.erase(next);
       if (order_.listed(node)) search_again(node);  // else another search comes by
@@ -194,8 +194,7 @@ class OrderRepair {
       ++work_;
       const int32_t left = std::exchange(at, order_.event(at).next);
       unlist(left);
-      if (NodeOrder::is_leaving(left) && alive(left))
-        aside_.push_back(NodeOrder::node_of(left));
+      if (NodeOrder::is_leaving(left) && alive(left)) aside_.push_back(NodeOrder::node_of(left));
     }
   }
 
@@ -264,8 +263,10 @@ class OrderRepair {
         if (NodeOrder::is_leaving(at)) moved_.push_back(NodeOrder::node_of(at));
         if (at == last) break;
       }
-      if (open) runs.back().second = last;
-      else runs.emplace_back(item.event, last);
+      if (open)
+        runs.back().second = last;
+      else
+        runs.emplace_back(item.event, last);
       open = true;
     }
     for (const auto& [first, last] : runs) give_labels(first, last);

@@ -12,12 +12,12 @@ namespace reverie {
 /// Graph::topological_order() of a graph that changes, brought up to date by difference. Copies
 /// share what they have in common.
 ///
-/// The depth-first search is kept as a list of its events, the entering and the leaving of each node;
-/// what lies between the two of a node, its block, is what the search first finds from there. Events
-/// carry labels that ascend along the list (Dietz and Sleator 1987 call this order maintenance). After a
-/// change the search is done again from each node whose inputs changed, innermost first. A block is
-/// taken over as a whole where nothing inside changed and all that the search knew when it came
-/// there is known now: knowing more only leaves out what is known.
+/// The depth-first search is kept as a list of its events, the entering and the leaving of each
+/// node; what lies between the two of a node, its block, is what the search first finds from there.
+/// Events carry labels that ascend along the list (Dietz and Sleator 1987 call this order
+/// maintenance). After a change the search is done again from each node whose inputs changed,
+/// innermost first. A block is taken over as a whole where nothing inside changed and all that the
+/// search knew when it came there is known now: knowing more only leaves out what is known.
 class NodeOrder {
  public:
   explicit NodeOrder(const Graph& graph) { rebuild(graph); }
@@ -28,7 +28,7 @@ class NodeOrder {
   struct Change {
     std::span<const NodeId> touched;  ///< nodes whose inputs changed; may hold erased ones
     std::span<const NodeId> removed;
-    bool outputs = false;             ///< whether outputs of the graph changed
+    bool outputs = false;  ///< whether outputs of the graph changed
   };
   struct Moved {
     bool all = false;

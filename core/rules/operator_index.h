@@ -8,8 +8,8 @@
 
 namespace reverie {
 
-/// The nodes of some operators, for patterns whose operators nothing leads to. Copies share what they
-/// have in common.
+/// The nodes of some operators, for patterns whose operators nothing leads to. Copies share what
+/// they have in common.
 class OperatorIndex {
  public:
   /// `wanted`: by OpSchema::id, whether nodes of that operator are kept.

@@ -12,8 +12,8 @@
 namespace reverie {
 namespace {
 
-const std::set<std::string, std::less<>> kSections = {"rule",    "symmetric", "match",
-                                                      "where",   "replace",   "example", "proof"};
+const std::set<std::string, std::less<>> kSections = {"rule",    "symmetric", "match", "where",
+                                                      "replace", "example",   "proof"};
 
 /// Reads one rule; the stream stands behind the word `rule`.
 class RuleParser {
@@ -39,9 +39,12 @@ class RuleParser {
  private:
   void markers() {
     for (in_.skip_newlines();; in_.skip_newlines()) {
-      if (in_.accept_word("symmetric")) pattern_.symmetric = true;
-      else if (in_.accept_word("apart")) pattern_.apart = true;
-      else return;
+      if (in_.accept_word("symmetric"))
+        pattern_.symmetric = true;
+      else if (in_.accept_word("apart"))
+        pattern_.apart = true;
+      else
+        return;
     }
   }
 
@@ -233,7 +236,8 @@ class RuleParser {
     const PatternValue& value = pattern_.values[static_cast<size_t>(source->second)];
     if (value.producer < 0)
       in_.fail(name, fmt::format("'{}' is an input of the pattern and cannot be replaced; only "
-                                 "outputs of its operators can", name.text));
+                                 "outputs of its operators can",
+                                 name.text));
     if (value.sequence != term.sequence)
       in_.fail(name, fmt::format("'{}' is a sequence on one side only", name.text));
     pattern_.outputs.push_back({source->second, term.value});
@@ -352,7 +356,8 @@ class RuleParser {
   void finish_outputs(const Token& name) {
     if (pattern_.outputs.empty())
       in_.fail(name, fmt::format("rule '{}' replaces nothing: give an output of 'match' a new "
-                                 "meaning in 'replace'", name.text));
+                                 "meaning in 'replace'",
+                                 name.text));
   }
 
   // --- Examples ---------------------------------------------------------------------------------
@@ -390,8 +395,7 @@ class RuleParser {
 
   void example_tensors(const Token& name, RuleExample& example) {
     const auto at = names_.values.find(name.text);
-    if (at == names_.values.end() ||
-        pattern_.values[static_cast<size_t>(at->second)].producer >= 0)
+    if (at == names_.values.end() || pattern_.values[static_cast<size_t>(at->second)].producer >= 0)
       in_.fail(name, fmt::format("'{}' is no input of the pattern", name.text));
     in_.expect(":");
     std::vector<ExampleTensor>& tensors = example.tensors[at->second];
@@ -494,7 +498,8 @@ class RuleParser {
   T proof_entry(std::string_view key) {
     const Token at = in_.peek();
     const AttrValue value = proof_value(key);
-    if (!std::holds_alternative<T>(value)) in_.fail(at, fmt::format("'{}' is of another kind", key));
+    if (!std::holds_alternative<T>(value))
+      in_.fail(at, fmt::format("'{}' is of another kind", key));
     return std::get<T>(value);
   }
 

@@ -13,10 +13,10 @@ namespace reverie {
 /// A tensor (or a sequence of tensors) that the source pattern names: a variable, which stands for
 /// any value, or an output of a source operator.
 struct PatternValue {
-  std::string name;      ///< empty for the output of a nested operator
-  int producer = -1;     ///< source operator; -1 for a variable
-  bool sequence = false; ///< any number of tensors, none included
-  bool optional = false; ///< a variable that may be absent
+  std::string name;       ///< empty for the output of a nested operator
+  int producer = -1;      ///< source operator; -1 for a variable
+  bool sequence = false;  ///< any number of tensors, none included
+  bool optional = false;  ///< a variable that may be absent
 };
 
 struct SourceOp {
@@ -44,8 +44,8 @@ struct TargetValue {
 struct TargetStep {
   enum class Kind {
     kOperator,
-    kElse,  ///< the first input, or the second one where the first is absent
-    kFill,  ///< a constant: `arguments` are value, shape and dtype
+    kElse,      ///< the first input, or the second one where the first is absent
+    kFill,      ///< a constant: `arguments` are value, shape and dtype
     kIdentity,  ///< an identity matrix or convolution kernel: `arguments` are shape and dtype
   };
   Kind kind = Kind::kOperator;
@@ -105,7 +105,8 @@ struct RulePattern {
   std::vector<RuleExample> examples;
 
   RuleProof proof;
-  /// The part of `text` that states it: from the end of the line before it to that of its last line.
+  /// The part of `text` that states it: from the end of the line before it to that of its last
+  /// line.
   size_t proof_begin = 0;
   size_t proof_end = 0;
 };

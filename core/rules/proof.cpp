@@ -60,7 +60,8 @@ std::string unconfirmed(const RuleProof& stated, const RuleProof& found) {
     if (!found.axioms) return "the axioms do not give it";
     if (!covers(found.axioms->ranks, stated.axioms->ranks))
       return fmt::format("the axioms give it for ranks [{}], not [{}]",
-                         fmt::join(found.axioms->ranks, ", "), fmt::join(stated.axioms->ranks, ", "));
+                         fmt::join(found.axioms->ranks, ", "),
+                         fmt::join(stated.axioms->ranks, ", "));
   }
   return {};
 }

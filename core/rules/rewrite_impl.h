@@ -70,10 +70,11 @@ struct RewriteState::Impl {
   Cost cost_delta(int32_t slot);
   Change::Applied apply(const Rewrite& rewrite);
   void commit(const Rewrite& rewrite);
-  /// Brings matches, their lists and the order up to date with the graph. Where a cost cannot be had,
-  /// throws what the cost model throws, changes nothing, and tries again when asked again.
+  /// Brings matches, their lists and the order up to date with the graph. Where a cost cannot be
+  /// had, throws what the cost model throws, changes nothing, and tries again when asked again.
   void catch_up();
-  void relist(const Change::Applied& applied, const NodeMarks& marks, std::vector<StoredMatch> fresh);
+  void relist(const Change::Applied& applied, const NodeMarks& marks,
+              std::vector<StoredMatch> fresh);
   /// Locks, and catches up.
   std::unique_lock<std::mutex> lock_matched();
 
@@ -86,7 +87,7 @@ struct RewriteState::Impl {
   SharedVector<Cost> node_costs;               // by node
   SharedVector<uint64_t, 5> node_signatures;   // by node
   SharedVector<uint64_t, 5> value_signatures;  // by value
-  OperatorIndex operators;  // those that rules seek anywhere
+  OperatorIndex operators;                     // those that rules seek anywhere
 
   // Computed when asked for, under `mutex`.
   mutable std::mutex mutex;

@@ -54,7 +54,8 @@ void RewriteState::Impl::list_anew() {
 void RewriteState::Impl::forget_listings(const std::vector<int>& dirty) {
   for (const int rule : dirty) listing(rule) = {};
   for (int rule = 0; rule < rules->size(); ++rule) {
-    if (some_risky(rule)) listing(rule) = {};
+    if (some_risky(rule))
+      listing(rule) = {};
     else if (known(rule).classes != nullptr && !known(rule).classes_last)
       listing(rule).classes = nullptr;
   }

@@ -11,8 +11,7 @@ void RewriteState::Impl::describe(NodeId node) {
   node_costs.extend(static_cast<size_t>(graph.node_capacity()));
   node_signatures.extend(static_cast<size_t>(graph.node_capacity()));
   value_signatures.extend(static_cast<size_t>(graph.value_capacity()));
-  node_signatures.edit(static_cast<size_t>(node.index)) =
-      node_signature(graph, node);
+  node_signatures.edit(static_cast<size_t>(node.index)) = node_signature(graph, node);
   operators.add(graph, node);
   describe_values(node);
 }
@@ -87,8 +86,8 @@ void RewriteState::Impl::consider(int rule, const Embedding& embedding,
   if (entry->instance == nullptr || !cache->fits(key, *entry->instance, graph, *binding)) return;
   StoredMatch match;
   match.rule = rule;
-  match.root = embedding.node(
-      pattern.values[static_cast<size_t>(pattern.outputs[0].source)].producer);
+  match.root =
+      embedding.node(pattern.values[static_cast<size_t>(pattern.outputs[0].source)].producer);
   match.binding = std::move(binding);
   match.instance = entry->instance;
   for (const int value : match_rule.risky_values)

@@ -77,8 +77,7 @@ Cost RewriteState::Impl::cost_of(const Change& change, const Instance& instance)
   Cost delta;
   for (size_t i = 0; i < instance.nodes.size(); ++i)
     if (change.comes(i)) delta += instance.nodes[i].cost;
-  for (const NodeId node : change.removed())
-    delta -= node_costs[static_cast<size_t>(node.index)];
+  for (const NodeId node : change.removed()) delta -= node_costs[static_cast<size_t>(node.index)];
   return delta;
 }
 

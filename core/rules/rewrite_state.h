@@ -23,10 +23,10 @@ struct LocationClass {
   int multiplicity() const { return static_cast<int>(members.size()); }
 };
 
-/// A graph under rewriting: the graph, all matches of a rule set, its cost and its hash, each brought
-/// up to date by difference. A copy is cheap: what both hold is shared until one of them commits.
-/// `commit` works in place where nothing is shared. Copies may be used by different threads; one
-/// object is for one thread.
+/// A graph under rewriting: the graph, all matches of a rule set, its cost and its hash, each
+/// brought up to date by difference. A copy is cheap: what both hold is shared until one of them
+/// commits. `commit` works in place where nothing is shared. Copies may be used by different
+/// threads; one object is for one thread.
 class RewriteState {
  public:
   /// Nodes that no output depends on are left out, graph inputs excepted.
@@ -54,8 +54,8 @@ class RewriteState {
   Match location(int rule, int index) const;
 
   /// The locations of a rule by class, in the order of their representatives; each location is in
-  /// one class. The reference is valid until the next commit. Computed when asked for, from names of
-  /// neighbourhoods that are kept from state to state.
+  /// one class. The reference is valid until the next commit. Computed when asked for, from names
+  /// of neighbourhoods that are kept from state to state.
   const std::vector<LocationClass>& classes(int rule) const;
   /// Index into locations(rule) of the match of that rule on the same nodes and values as `match`,
   /// which this state or one before it listed; nothing when it is no location any more.
@@ -68,8 +68,8 @@ class RewriteState {
   /// hash() of the state that committing `rewrite` leads to. Work in proportion to the change.
   uint64_t hash_after(const Rewrite& rewrite) const;
   /// Builds the successor in place. Its matches are found, and the costs of what they would bring
-  /// looked up, when they are first asked for: a state that is only looked at as a graph does without.
-  /// What the cost model throws then, whatever asked throws, each time until it succeeds.
+  /// looked up, when they are first asked for: a state that is only looked at as a graph does
+  /// without. What the cost model throws then, whatever asked throws, each time until it succeeds.
   void commit(const Rewrite& rewrite);
 
  private:

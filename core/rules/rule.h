@@ -54,7 +54,8 @@ class RuleSet {
   /// The rules of those names in that order; InputError names an unknown one.
   RuleSet subset(std::span<const std::string> names) const;
 
-  /// Those that no pattern names: a rule, or with NAME* all that begin so. Patterns that name none go to `unused`.
+  /// Those that no pattern names: a rule, or with NAME* all that begin so. Patterns that name none
+  /// go to `unused`.
   RuleSet without(const std::vector<std::string>& patterns,
                   std::vector<std::string>* unused = nullptr) const;
 

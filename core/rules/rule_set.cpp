@@ -28,7 +28,8 @@ bool names_it(std::string_view pattern, std::string_view rule) {
 const RuleSet& RuleSet::builtin() {
   static const RuleSet rules = [] {
     RuleSet all;
-    for (const LibraryFile& file : library_files()) all.append(parse(file.text, std::string(file.name)));
+    for (const LibraryFile& file : library_files())
+      all.append(parse(file.text, std::string(file.name)));
     return all;
   }();
   return rules;

@@ -40,9 +40,9 @@ class Newcomers {
     return binding_.values[static_cast<size_t>(operand.index)];
   }
   const TensorType& type(const Operand& operand) const {
-    return operand.node < 0
-               ? graph_.type(existing(operand))
-               : nodes()[static_cast<size_t>(operand.node)].types[static_cast<size_t>(operand.index)];
+    return operand.node < 0 ? graph_.type(existing(operand))
+                            : nodes()[static_cast<size_t>(operand.node)]
+                                  .types[static_cast<size_t>(operand.index)];
   }
   bool constant(const Operand& operand) const {
     return operand.node < 0 ? graph_.is_constant(existing(operand))
@@ -60,8 +60,8 @@ class Newcomers {
   const Binding& binding_;
 };
 
-/// The new constants, in double precision. Those that depend on a weight which is not known, or large,
-/// are left out unless all are wanted.
+/// The new constants, in double precision. Those that depend on a weight which is not known, or
+/// large, are left out unless all are wanted.
 class Contents {
  public:
   Contents(const Newcomers& all, bool want_all)
@@ -75,13 +75,16 @@ class Contents {
       return want_all_ ? constant_in_doubles(all_.graph(), all_.existing(operand))
                        : known_constant(all_.graph(), all_.existing(operand));
     const auto& results = results_[static_cast<size_t>(operand.node)];
-    return results.empty() ? std::nullopt : std::optional(results[static_cast<size_t>(operand.index)]);
+    return results.empty() ? std::nullopt
+                           : std::optional(results[static_cast<size_t>(operand.index)]);
   }
 
  private:
   void compute(size_t i) {
     const NewNode& node = all_.nodes()[i];
-    const auto is_large = [](const TensorType& type) { return type.elements() > Weight::kSmallWeight; };
+    const auto is_large = [](const TensorType& type) {
+      return type.elements() > Weight::kSmallWeight;
+    };
     if (!want_all_ && std::ranges::any_of(node.types, is_large)) return;
     if (node.weight) {
       results_[i] = {node.weight->materialize().cast(held(node.types[0].dtype))};
@@ -120,8 +123,8 @@ bool keeps_precision(const OpSchema& op, DType dtype, double a, double b, double
 }
 
 /// An element of `tensor` where it broadcasts to `shape`.
-double broadcast_element(const Tensor& tensor, const std::vector<double>& elements, const Shape& shape,
-                         int64_t index) {
+double broadcast_element(const Tensor& tensor, const std::vector<double>& elements,
+                         const Shape& shape, int64_t index) {
   int64_t at = 0, stride = 1;
   for (size_t i = 0; i < shape.size(); ++i) {
     const int64_t extent = shape[shape.size() - 1 - i];
@@ -146,15 +149,17 @@ bool keeps_precision(const NewNode& node, const Tensor& a, const Tensor& b, cons
 }
 
 bool constants_keep_precision(const Newcomers& all) {
-  const auto combines = [](const NewNode& node) { return node.constant && is_arithmetic(*node.op); };
+  const auto combines = [](const NewNode& node) {
+    return node.constant && is_arithmetic(*node.op);
+  };
   if (std::ranges::none_of(all.nodes(), combines)) return true;
   const Contents contents(all, false);
   for (size_t i = 0; i < all.nodes().size(); ++i) {
     const NewNode& node = all.nodes()[i];
     if (!combines(node)) continue;
     const auto result = contents.of({static_cast<int32_t>(i), 0});
-    if (result && !keeps_precision(node, *contents.of(node.inputs[0]), *contents.of(node.inputs[1]),
-                                   *result))
+    if (result &&
+        !keeps_precision(node, *contents.of(node.inputs[0]), *contents.of(node.inputs[1]), *result))
       return false;
   }
   return true;
@@ -200,7 +205,8 @@ std::vector<ValueRange> ranges_of(const Newcomers& all) {
 }
 
 bool multiplies(const OpSchema& op) {
-  return op.is("Conv") || op.is("MatMul") || op.is("Gemm") || op.is("Mul") || op.is("ConvTranspose");
+  return op.is("Conv") || op.is("MatMul") || op.is("Gemm") || op.is("Mul") ||
+         op.is("ConvTranspose");
 }
 
 bool zeros_meet_finite_numbers(const Newcomers& all) {
@@ -240,7 +246,8 @@ bool keeps_values(const Instance& instance, const Graph& graph, const Binding& b
 
 bool computes_narrow_weights(const Instance& instance, const Graph& graph, const Binding& binding) {
   bool found = false;
-  for_each_narrow_weight(Newcomers(instance, graph, binding), [&](const Operand&) { found = true; });
+  for_each_narrow_weight(Newcomers(instance, graph, binding),
+                         [&](const Operand&) { found = true; });
   return found;
 }
 

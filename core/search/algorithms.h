@@ -17,32 +17,32 @@ SearchOutcome solve(std::shared_ptr<const Problem> start, const SearchOptions& o
                     const std::function<void(SearchRun&)>& search);
 
 /// Takes the move that lowers the cost most until none does. Tree search, annealing and softmax do
-/// this as the first of what their budget counts, beam search before it begins (`greedy_first`); the
-/// queue of taso goes down the same path first. So none of these comes out worse where greedy search
-/// fits into the time.
+/// this as the first of what their budget counts, beam search before it begins (`greedy_first`);
+/// the queue of taso goes down the same path first. So none of these comes out worse where greedy
+/// search fits into the time.
 void run_greedy(SearchRun& run);
 
 /// The best state seen by `budget` random walks of equal length, 1.5 times as long as greedy's
 /// path and at least 10 steps; each step draws a kind that has moves, then one of them.
 void run_random(SearchRun& run);
 
-/// Cost-based backtracking (Jia et al., "TASO", SOSP 2019, algorithm 2): a queue ordered by cost;
-/// a successor enters when it costs less than alpha times the best. Unlike the published algorithm
-/// no state is expanded twice, also when independent moves were taken in another order, nor
-/// one that is above alpha times the best when its turn comes, and memory is bounded but for hashes:
+/// Cost-based backtracking (Jia et al., "TASO", SOSP 2019, algorithm 2): a queue ordered by cost; a
+/// successor enters when it costs less than alpha times the best. Unlike the published algorithm no
+/// state is expanded twice, also when independent moves were taken in another order, nor one that
+/// is above alpha times the best when its turn comes, and memory is bounded but for hashes:
 /// successors of at most `queue` states wait, and no more snapshots are kept to confirm by that a
-/// state was reached before; of earlier ones the hash alone decides. `budget` counts expansions. With
-/// several threads (see BestFirst) the order of expansions is still that of one.
+/// state was reached before; of earlier ones the hash alone decides. `budget` counts expansions.
+/// With several threads (see BestFirst) the order of expansions is still that of one.
 void run_taso(SearchRun& run);
 
-/// The same as published: a state is expanded as often as it is reached, the queue has no bound, and
-/// as soon as the budget of expansions is spent the search ends.
+/// The same as published: a state is expanded as often as it is reached, the queue has no bound,
+/// and as soon as the budget of expansions is spent the search ends.
 void run_taso_published(SearchRun& run);
 
 /// Every state that can be reached, the cheapest first, at most `exhaustive.states`; states that
-/// cannot lead below the best (Problem::lower_bound) are passed over. The outcome says `optimal` when
-/// there were no more, and none was left out for `exhaustive.bound` or because it looked like another
-/// (`classes`).
+/// cannot lead below the best (Problem::lower_bound) are passed over. The outcome says `optimal`
+/// when there were no more, and none was left out for `exhaustive.bound` or because it looked like
+/// another (`classes`).
 void run_exhaustive(SearchRun& run);
 
 /// Beam search: at each depth the `beam.width` cheapest distinct successors of the states kept at
@@ -57,12 +57,12 @@ struct BeamGuide {
   int64_t batch = 1;       ///< states asked about at once, at most
 };
 
-/// The same of the moves that a prior advises, the best successors being those of the largest
-///   sum of the log-priors along the path + gain_weight * gain so far in percent of the initial cost
+/// The same of the moves that a prior advises, the best successors being those of the largest sum
+///   of the log-priors along the path + gain_weight * gain so far in percent of the initial cost
 /// which orders paths w by the posterior  p(w) exp(gain_weight * gain(w))  of a policy as prior and
-/// gains as likelihood (Levine, "Reinforcement Learning and Control as Probabilistic Inference", 2018,
-/// section 2). Successors are scored by their change in cost before any is built. Unless the time is
-/// over, it ends with a greedy descent from the best (`finish`).
+/// gains as likelihood (Levine, "Reinforcement Learning and Control as Probabilistic Inference",
+/// 2018, section 2). Successors are scored by their change in cost before any is built. Unless the
+/// time is over, it ends with a greedy descent from the best (`finish`).
 void run_guided_beam(SearchRun& run, const BeamGuide& guide);
 
 /// Simulated annealing (Kirkpatrick et al., Science 1983), the best of `budget` chains. A move is
@@ -80,11 +80,12 @@ void run_annealing(SearchRun& run);
 void run_softmax(SearchRun& run);
 
 /// Monte-Carlo tree search: UCT (Kocsis and Szepesvari, ECML 2006) with gains normalised to those
-/// seen, states reached in several ways kept once, and progressive widening (Chaslot et al., 2008): a
-/// node that was visited n times has ceil(`mcts.widening` sqrt(n)) children, those first that gain
-/// most. A new state is worth what `mcts.random_steps` random steps and a greedy descent from there
-/// reach. `budget` counts these rollouts, the first is greedy search; `mcts.batch` of them are
-/// chosen before any is run. Ends, exhausted, when every state that can be reached is in the tree.
+/// seen, states reached in several ways kept once, and progressive widening (Chaslot et al., 2008):
+/// a node that was visited n times has ceil(`mcts.widening` sqrt(n)) children, those first that
+/// gain most. A new state is worth what `mcts.random_steps` random steps and a greedy descent from
+/// there reach. `budget` counts these rollouts, the first is greedy search; `mcts.batch` of them
+/// are chosen before any is run. Ends, exhausted, when every state that can be reached is in the
+/// tree.
 void run_tree_search(SearchRun& run);
 
 /// At most so many steps, each of a kind that has moves, one of them, drawn uniformly.

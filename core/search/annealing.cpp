@@ -21,8 +21,7 @@ class MoveTable {
   Move draw(const Problem& state, Rng& rng) const {
     auto left = static_cast<int64_t>(rng.below(static_cast<uint64_t>(total_)));
     int kind = 0;
-    while (left >= counts_[static_cast<size_t>(kind)])
-      left -= counts_[static_cast<size_t>(kind++)];
+    while (left >= counts_[static_cast<size_t>(kind)]) left -= counts_[static_cast<size_t>(kind++)];
     return state.move(kind, static_cast<int>(left));
   }
 

@@ -44,8 +44,10 @@ class Names {
     for (const NodeId node : came) {
       const auto alike = std::ranges::find_if(
           left, [&](NodeId old) { return &before.op(old) == &after.op(node); });
-      if (alike != left.end()) own[node] = of(before, *alike);
-      else if (!left.empty()) own[node] = of(before, left.back());
+      if (alike != left.end())
+        own[node] = of(before, *alike);
+      else if (!left.empty())
+        own[node] = of(before, left.back());
     }
     inherited_.merge(own);
   }

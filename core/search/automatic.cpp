@@ -21,14 +21,16 @@ RuleSet without_groups(const RuleSet& rules, const Predicate& left_out) {
   std::vector<std::string> patterns;
   const std::vector<Hindrance>& groups = hindering_rules();
   for (size_t i = 0; i < groups.size(); ++i)
-    if (left_out(i)) patterns.insert(patterns.end(), groups[i].rules.begin(), groups[i].rules.end());
+    if (left_out(i))
+      patterns.insert(patterns.end(), groups[i].rules.begin(), groups[i].rules.end());
   return rules.without(patterns);
 }
 
 constexpr char kMergeGroups[] = "conv_merge_groups";
 
-/// Merges pairs of groups once wherever there are some, whatever the costs say, and descends greedily from there: what
-/// groups of few channels take differs more between libraries than anything else.
+/// Merges pairs of groups once wherever there are some, whatever the costs say, and descends
+/// greedily from there: what groups of few channels take differs more between libraries than
+/// anything else.
 SearchResult merge_groups_search(const RewriteState& start, const SearchOptions& options) {
   RewriteRun run(start, options);
   Walk walk(run);
@@ -60,16 +62,19 @@ std::vector<Variant> variants_of(const RewriteState& start, bool all) {
   std::vector<Variant> variants = {{"careful rules", careful, greedy_search, cost}};
   if (!all) return variants;
   variants.push_back({"careful rules in other orders", careful, rule_list_search, cost});
-  variants.push_back({"careful rules for few kernels", careful, greedy_search, make_cost_model(kFewKernels)});
+  variants.push_back(
+      {"careful rules for few kernels", careful, greedy_search, make_cost_model(kFewKernels)});
   const std::vector<Hindrance>& groups = hindering_rules();
   for (size_t group = 0; group < groups.size(); ++group)
     variants.push_back({fmt::format("also rules that {}", groups[group].what),
                         without_groups(rules, [&](size_t other) { return other != group; }),
                         rule_list_search, cost});
   if (rules.find(kMergeGroups) >= 0)
-    variants.push_back({"careful rules with merged groups",
-                        without_groups(rules, [&](size_t group) { return groups[group].rules[0] != kMergeGroups; }),
-                        merge_groups_search, cost});
+    variants.push_back(
+        {"careful rules with merged groups",
+         without_groups(rules,
+                        [&](size_t group) { return groups[group].rules[0] != kMergeGroups; }),
+         merge_groups_search, cost});
   variants.push_back({"all rules", rules, rule_list_search, cost});
   if (cost->name() != kRoofline) {
     const std::shared_ptr<CostModel> roofline = make_cost_model(kRoofline);
@@ -102,7 +107,8 @@ RuleSet careful_rules(const RuleSet& rules) {
   return without_groups(rules, [](size_t) { return true; });
 }
 
-std::vector<Candidate> automatic_candidates(const RewriteState& start, const SearchOptions& options, bool all) {
+std::vector<Candidate> automatic_candidates(const RewriteState& start, const SearchOptions& options,
+                                            bool all) {
   const Stopwatch watch;
   std::vector<Candidate> candidates;
   const std::vector<Variant> variants = variants_of(start, all);

@@ -9,7 +9,8 @@
 
 namespace reverie {
 
-/// Rules that can make a model slower in a runtime with an optimizer of its own, though a sum of operators gains.
+/// Rules that can make a model slower in a runtime with an optimizer of its own, though a sum of
+/// operators gains.
 struct Hindrance {
   std::string_view what;           ///< they do
   std::vector<std::string> rules;  ///< names, or NAME* for all that begin so
@@ -18,7 +19,8 @@ struct Hindrance {
 /// The groups, with what ONNX Runtime makes of them (experiments/runtimes/README.md):
 ///  - those that move and combine constant factors hide Gelu and layer normalization from it;
 ///  - those that merge convolutions put Splits into its blocked layout of channels;
-///  - those that merge groups multiply the work of depthwise convolutions, for which it has kernels.
+///  - those that merge groups multiply the work of depthwise convolutions, for which it has
+///    kernels.
 const std::vector<Hindrance>& hindering_rules();
 
 /// Those of `rules` that no group names; none of the patterns has to fit.
@@ -35,6 +37,7 @@ struct Candidate {
 /// rules, a greedy search from where groups of convolutions are merged in pairs, whatever that
 /// costs, and rule lists of the careful and of all rules by the costs of a roofline. The time limit
 /// of `options` holds for all of them together. Equal ends count once.
-std::vector<Candidate> automatic_candidates(const RewriteState& start, const SearchOptions& options, bool all);
+std::vector<Candidate> automatic_candidates(const RewriteState& start, const SearchOptions& options,
+                                            bool all);
 
 }  // namespace reverie

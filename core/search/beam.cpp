@@ -100,8 +100,8 @@ class BeamSearch {
     const auto width = static_cast<size_t>(run_.options().beam.width);
     std::vector<Member> next;
     for (size_t at = 0; at < candidates.size() && next.size() < width && !run_.out_of_time();) {
-      const std::span chosen = std::span(candidates)
-                                   .subspan(at, std::min(width - next.size(), candidates.size() - at));
+      const std::span chosen =
+          std::span(candidates).subspan(at, std::min(width - next.size(), candidates.size() - at));
       std::vector<Reached> built = build(chosen);
       for (size_t i = 0; i < built.size(); ++i)
         if (built[i].state != nullptr && enters(built[i]))
@@ -115,8 +115,7 @@ class BeamSearch {
 
   bool enters(const Reached& reached) {
     const Problem& state = *reached.state;
-    if (state.feasible() && run_.improves(state.cost()))
-      run_.improve({state.cost(), reached.path});
+    if (state.feasible() && run_.improves(state.cost())) run_.improve({state.cost(), reached.path});
     if (!known_.add(state)) {
       run_.count_duplicate();
       return false;

@@ -89,8 +89,10 @@ class Search {
     for_each_candidate(*from.state, part, [&](const Move& move) {
       ++expansion.candidates;
       const double cost = cost_now + from.state->change(move);
-      if (!(cost < limit_now)) ++expansion.dropped;
-      else if (from.state->allows(move)) expansion.successors.push_back({move, cost});
+      if (!(cost < limit_now))
+        ++expansion.dropped;
+      else if (from.state->allows(move))
+        expansion.successors.push_back({move, cost});
     });
   }
 
@@ -187,8 +189,7 @@ class Search {
 
   Expansion expand(const Candidate& candidate, SearchRun& part) const {
     Expansion expansion;
-    expansion.at =
-        std::make_shared<const Reached>(successor(*candidate.parent, candidate.move));
+    expansion.at = std::make_shared<const Reached>(successor(*candidate.parent, candidate.move));
     expansion.known = how_.expand_once && known_.contains(*expansion.at->state);
     if (!expansion.known) list_successors(expansion, part);
     return expansion;
@@ -198,7 +199,7 @@ class Search {
   const BestFirst& how_;
   const size_t threads_;
   BestFirstEnd end_;
-  std::vector<Candidate> queue_;                   // a heap
+  std::vector<Candidate> queue_;                  // a heap
   std::unordered_map<int64_t, Expansion> ahead_;  // by the order of its candidate
   KnownStates known_;
   int64_t generated_ = 0;

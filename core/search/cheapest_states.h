@@ -9,8 +9,8 @@
 
 namespace reverie {
 
-/// The cheapest distinct states of those offered, and how to reach them. States with equal hashes count as
-/// one.
+/// The cheapest distinct states of those offered, and how to reach them. States with equal hashes
+/// count as one.
 class CheapestStates {
  public:
   struct Entry {
@@ -28,9 +28,9 @@ class CheapestStates {
     if (most_ == 0 || (entries_.size() == most_ && cost >= entries_.back().cost)) return;
     const uint64_t hash = state.hash();
     if (left_out_.contains(hash) || !hashes_.insert(hash).second) return;
-    const auto place = std::upper_bound(
-        entries_.begin(), entries_.end(), cost,
-        [](Picoseconds value, const Entry& entry) { return value < entry.cost; });
+    const auto place =
+        std::upper_bound(entries_.begin(), entries_.end(), cost,
+                         [](Picoseconds value, const Entry& entry) { return value < entry.cost; });
     entries_.insert(place, {cost, hash, {path.begin(), path.end()}});
     if (entries_.size() <= most_) return;
     hashes_.erase(entries_.back().hash);

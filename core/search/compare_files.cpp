@@ -26,8 +26,9 @@ double error_between(const Tensor& reference, const Tensor& other) {
 class FileRound : public BenchmarkRound {
  public:
   FileRound(std::span<const int> contestants, const std::vector<std::filesystem::path>& files,
-              const Graph& graph, Machine& machine) {
-    for (const int i : contestants) ready_[i] = machine.ready_file(files[static_cast<size_t>(i)], graph);
+            const Graph& graph, Machine& machine) {
+    for (const int i : contestants)
+      ready_[i] = machine.ready_file(files[static_cast<size_t>(i)], graph);
   }
   double run(int contestant) override { return ready_.at(contestant)->seconds_of_run(); }
 
@@ -37,14 +38,15 @@ class FileRound : public BenchmarkRound {
 
 }  // namespace
 
-double worst_error(const std::vector<NamedTensor>& reference, const std::vector<NamedTensor>& other) {
+double worst_error(const std::vector<NamedTensor>& reference,
+                   const std::vector<NamedTensor>& other) {
   double worst = 0;
   if (reference.size() != other.size()) throw InputError("the models differ in their outputs");
   for (size_t i = 0; i < reference.size(); ++i) {
     const Tensor &a = reference[i].tensor, &b = other[i].tensor;
     if (reference[i].name != other[i].name || a.type() != b.type())
-      throw InputError("output {} is '{}' ({}) in one model and '{}' ({}) in the other", i, reference[i].name,
-                       to_string(a.type()), other[i].name, to_string(b.type()));
+      throw InputError("output {} is '{}' ({}) in one model and '{}' ({}) in the other", i,
+                       reference[i].name, to_string(a.type()), other[i].name, to_string(b.type()));
     const double error = error_between(a, b);
     if (!(error <= worst)) worst = error;
     if (std::isnan(error)) break;
@@ -52,9 +54,9 @@ double worst_error(const std::vector<NamedTensor>& reference, const std::vector<
   return worst;
 }
 
-FileComparison compare_files(const std::vector<std::filesystem::path>& files, const ImportOptions& shapes,
-                             Machine& machine, Machine& reference, double tolerance,
-                             const BenchmarkOptions& options) {
+FileComparison compare_files(const std::vector<std::filesystem::path>& files,
+                             const ImportOptions& shapes, Machine& machine, Machine& reference,
+                             double tolerance, const BenchmarkOptions& options) {
   if (files.empty()) throw InputError("there is no model to compare");
   if (!machine.runs_files() || !reference.runs_files())
     throw InputError("machine {} runs no model files; ort does", machine.name());
@@ -76,9 +78,11 @@ FileComparison compare_files(const std::vector<std::filesystem::path>& files, co
   const NewRound new_round = [&](std::span<const int> round) {
     return std::make_unique<FileRound>(round, contestants, graph, machine);
   };
-  const BenchmarkResult found = run_paired_benchmark(static_cast<int>(agreeing.size()), new_round, options);
+  const BenchmarkResult found =
+      run_paired_benchmark(static_cast<int>(agreeing.size()), new_round, options);
   result.benchmark.contestants.resize(files.size());
-  for (size_t i = 0; i < agreeing.size(); ++i) result.benchmark.contestants[agreeing[i]] = found.contestants[i];
+  for (size_t i = 0; i < agreeing.size(); ++i)
+    result.benchmark.contestants[agreeing[i]] = found.contestants[i];
   result.benchmark.winner = static_cast<int>(agreeing[static_cast<size_t>(found.winner)]);
   result.machine = machine.info();
   return result;

@@ -41,9 +41,8 @@ const Improvement& closest(const std::vector<Improvement>& improvements, double 
   const auto distance = [&](const Improvement& improvement) {
     return std::abs(static_cast<double>(improvement.runtime.count) - cost);
   };
-  return *std::min_element(
-      improvements.begin(), improvements.end(),
-      [&](const auto& a, const auto& b) { return distance(a) < distance(b); });
+  return *std::min_element(improvements.begin(), improvements.end(),
+                           [&](const auto& a, const auto& b) { return distance(a) < distance(b); });
 }
 
 }  // namespace
@@ -58,9 +57,9 @@ std::vector<Contender> contenders_of(const RewriteState& start, const SearchResu
   for (int i = 1; i < count && !result.improvements.empty(); ++i) {
     const double share = static_cast<double>(i) / count;
     const Improvement& found = closest(result.improvements, after + share * (before - after));
-    const RewriteState state = found.graph ? RewriteState(*found.graph, start.shared_rules(),
-                                                          start.shared_cost_model())
-                                           : replay(start, found.rewrites);
+    const RewriteState state =
+        found.graph ? RewriteState(*found.graph, start.shared_rules(), start.shared_cost_model())
+                    : replay(start, found.rewrites);
     if (is_new(contenders, state.graph()))
       contenders.push_back({state.graph(), state.cost(), found.rewrites});
   }
@@ -76,8 +75,10 @@ class Contestants::Files {
     return folder_.path() / fmt::format("{}.onnx", contender + 1);
   }
   void write(const Contender& contender, size_t number) const {
-    if (contender.constant_shapes) export_onnx(contender.graph, model_.info, of(number));
-    else export_untried(model_, contender.graph, of(number));
+    if (contender.constant_shapes)
+      export_onnx(contender.graph, model_.info, of(number));
+    else
+      export_untried(model_, contender.graph, of(number));
   }
   std::filesystem::path trial_of(const Graph& graph) const {
     const std::filesystem::path path = folder_.path() / "trial.onnx";
@@ -90,7 +91,8 @@ class Contestants::Files {
   ScratchFolder folder_;
 };
 
-Contestants::Contestants(const Subject& subject, std::vector<Contender>& contenders, Machine& machine)
+Contestants::Contestants(const Subject& subject, std::vector<Contender>& contenders,
+                         Machine& machine)
     : subject_(subject), contenders_(contenders), machine_(machine) {
   if (!machine.runs_files() || subject.model == nullptr) return;
   files_ = std::make_unique<Files>(subject);
@@ -109,7 +111,8 @@ Contestants::~Contestants() = default;
 std::unique_ptr<ReadyGraph> Contestants::ready(int contestant) {
   const auto contender = static_cast<size_t>(contestant - 1);
   if (files_ != nullptr)
-    return machine_.ready_file(contestant == 0 ? subject_.file : files_->of(contender), subject_.graph);
+    return machine_.ready_file(contestant == 0 ? subject_.file : files_->of(contender),
+                               subject_.graph);
   const Graph& graph = contestant == 0 ? subject_.graph : contenders_[contender].graph;
   return machine_.ready(graph.sample(0));
 }
@@ -144,14 +147,16 @@ void Contestants::tell_rounding(std::vector<ContestantResult>& results) {
     graphs.push_back(i == 0 ? original : contenders_[i - 1].graph.sample(0));
     asked.push_back(&results[i]);
   }
-  const auto run = [&](const Graph& graph, std::span<const Tensor> inputs, const WeightSource& weights) {
+  const auto run = [&](const Graph& graph, std::span<const Tensor> inputs,
+                       const WeightSource& weights) {
     return machine_.ready(graph, weights)->run(inputs);
   };
   const std::vector<double> errors = rounding_errors(run, original, graphs);
   for (size_t i = 0; i < asked.size(); ++i) asked[i]->error = errors[i];
 }
 
-BenchmarkResult confirm_end_to_end(Contestants& contestants, int contenders, const BenchmarkOptions& options) {
+BenchmarkResult confirm_end_to_end(Contestants& contestants, int contenders,
+                                   const BenchmarkOptions& options) {
   const NewRound new_round = [&](std::span<const int> round) {
     return std::make_unique<MachineRound>(round, contestants);
   };

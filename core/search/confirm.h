@@ -2,8 +2,8 @@
 
 #include <vector>
 
-#include "core/cost/paired_benchmark.h"
 #include "core/cost/machine.h"
+#include "core/cost/paired_benchmark.h"
 #include "core/search/search.h"
 #include "core/search/subject.h"
 
@@ -22,8 +22,8 @@ struct Contender {
   bool constant_shapes = false;
 };
 
-/// Graphs made ready on a machine. One that runs files runs the subject's own, and what is written of the
-/// contenders, with the subject's symbolic dimensions; another runs the graphs.
+/// Graphs made ready on a machine. One that runs files runs the subject's own, and what is written
+/// of the contenders, with the subject's symbolic dimensions; another runs the graphs.
 class Contestants {
  public:
   /// Contenders that cannot be written for a machine that runs files are taken out.
@@ -54,13 +54,15 @@ class Contestants {
   std::vector<NamedTensor> original_outputs_;
 };
 
-/// At most `count` distinct graphs of a search: its best first, then those of its trace, spread evenly
-/// over what was gained from the start (which is none of them) to the best.
-std::vector<Contender> contenders_of(const RewriteState& start, const SearchResult& result, int count);
+/// At most `count` distinct graphs of a search: its best first, then those of its trace, spread
+/// evenly over what was gained from the start (which is none of them) to the best.
+std::vector<Contender> contenders_of(const RewriteState& start, const SearchResult& result,
+                                     int count);
 
-/// A sum over operators can mislead: runs the original and the contenders end to end. InputError when one cannot
-/// be run.
-BenchmarkResult confirm_end_to_end(Contestants& contestants, int contenders, const BenchmarkOptions& options);
+/// A sum over operators can mislead: runs the original and the contenders end to end. InputError
+/// when one cannot be run.
+BenchmarkResult confirm_end_to_end(Contestants& contestants, int contenders,
+                                   const BenchmarkOptions& options);
 
 /// Makes contestant `winner` the result of the search.
 void take_winner(const Graph& original, const std::vector<Contender>& contenders, int winner,

@@ -55,9 +55,10 @@ RuleSet fusions_among(const RuleSet& rules) {
   RuleSet fusions;
   for (int i = 0; i < rules.size(); ++i) {
     const auto& examples = rules[i].pattern().examples;
-    const bool is_fusion = !examples.empty() && std::ranges::all_of(examples, [&](const auto& example) {
-      return shows_nothing(rules[i], example);
-    });
+    const bool is_fusion =
+        !examples.empty() && std::ranges::all_of(examples, [&](const auto& example) {
+          return shows_nothing(rules[i], example);
+        });
     if (is_fusion) fusions.add(rules[i]);
   }
   return fusions;

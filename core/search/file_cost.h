@@ -10,13 +10,13 @@
 
 namespace reverie {
 
-/// Rules of which a written file shows nothing: both sides of each of their examples are the same in ONNX's
-/// operators (core/onnx/lower.h), such as an activation that goes into a convolution.
+/// Rules of which a written file shows nothing: both sides of each of their examples are the same
+/// in ONNX's operators (core/onnx/lower.h), such as an activation that goes into a convolution.
 RuleSet fusions_among(const RuleSet& rules);
 
-/// Costs of graphs as files hold them. What ONNX cannot say is spelled out again, and then every graph, the
-/// original too, gets the fusions that gain: a runtime finds them by itself, so they are nobody's merit.
-/// They are running costs: of fused graphs where the source fuses.
+/// Costs of graphs as files hold them. What ONNX cannot say is spelled out again, and then every
+/// graph, the original too, gets the fusions that gain: a runtime finds them by itself, so they are
+/// nobody's merit. They are running costs: of fused graphs where the source fuses.
 class FileCosts {
  public:
   FileCosts(const RuleSet& rules, std::shared_ptr<CostModel> cost);

@@ -27,8 +27,8 @@ void descend(Walk& walk, SearchRun& run) {
   for (bool moved = true; moved && !run.out_of_time();) {
     run.count_expansion();
     const std::vector<Move> moves = gaining_moves(walk, run);
-    moved = std::any_of(moves.begin(), moves.end(),
-                        [&](const Move& move) { return walk.take(move); });
+    moved =
+        std::any_of(moves.begin(), moves.end(), [&](const Move& move) { return walk.take(move); });
   }
 }
 

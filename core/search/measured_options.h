@@ -19,27 +19,30 @@ inline EnumNames<InnerSearch> enum_names(InnerSearch) {
 std::string_view name_of(InnerSearch search);
 
 struct MeasuredOptions {
-  /// Measurements of whole graphs, that of the original and those at the end included; 0: a search by
-  /// costs alone.
+  /// Measurements of whole graphs, that of the original and those at the end included; 0: a search
+  /// by costs alone.
   int64_t budget = 0;
-  /// Of the budget, at most a fifth of it: the three graphs that look fastest are measured again at the
-  /// end, in turn. The least of many noisy times is too low; the mean of these decides.
+  /// Of the budget, at most a fifth of it: the three graphs that look fastest are measured again at
+  /// the end, in turn. The least of many noisy times is too low; the mean of these decides.
   int64_t again = 6;
   /// surrogate: measurements after which the costs are fitted anew.
   int64_t batch = 4;
   /// surrogate: the search under fitted costs, and its budget.
   InnerSearch inner = InnerSearch::kRuleList;
   int64_t inner_budget = 16;
-  /// A measurement: rounds, each a run of the graph and one of the original, at least; and seconds at least.
+  /// A measurement: rounds, each a run of the graph and one of the original, at least; and seconds
+  /// at least.
   int64_t rounds = 9;
   double seconds = 0.15;
 
   template <class V>
   void fields(V& v) {
-    v.field("budget", budget, "Measurements of whole graphs, 0: search by costs alone", at_least(0));
+    v.field("budget", budget, "Measurements of whole graphs, 0: search by costs alone",
+            at_least(0));
     v.field("again", again, "Of the budget, measurements of the three fastest again at the end",
             at_least(0));
-    v.field("batch", batch, "surrogate: measurements after which costs are fitted anew", at_least(1));
+    v.field("batch", batch, "surrogate: measurements after which costs are fitted anew",
+            at_least(1));
     v.field("inner", inner, "surrogate: the search under fitted costs");
     v.field("inner_budget", inner_budget, "surrogate: its budget", at_least(1));
     v.field("rounds", rounds, "Rounds of a measurement at least", at_least(6));

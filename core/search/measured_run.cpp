@@ -68,9 +68,9 @@ std::optional<double> MeasuredRun::seconds(std::span<const RewriteStep> path) {
     if (over() || !walks_.allows_weights(state.graph().weight_bytes())) return std::nullopt;
     add(state, path);
   }
-  return std::find_if(graphs_.begin(), graphs_.end(), [&](const Measured& graph) {
-           return graph.hash == state.hash();
-         })->mean();
+  return std::find_if(graphs_.begin(), graphs_.end(),
+                      [&](const Measured& graph) { return graph.hash == state.hash(); })
+      ->mean();
 }
 
 void MeasuredRun::add(const RewriteState& state, std::span<const RewriteStep> path) {
@@ -134,9 +134,8 @@ void MeasuredRun::note(const FittedCost& costs) {
 std::vector<size_t> MeasuredRun::fastest(size_t most) const {
   std::vector<size_t> order(graphs_.size());
   std::iota(order.begin(), order.end(), size_t{0});
-  std::stable_sort(order.begin(), order.end(), [&](size_t a, size_t b) {
-    return graphs_[a].mean() < graphs_[b].mean();
-  });
+  std::stable_sort(order.begin(), order.end(),
+                   [&](size_t a, size_t b) { return graphs_[a].mean() < graphs_[b].mean(); });
   order.resize(std::min(most, order.size()));
   return order;
 }

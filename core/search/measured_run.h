@@ -11,8 +11,8 @@
 
 namespace reverie {
 
-/// What every search against measurements keeps while it runs: graphs and their times, the budget and the
-/// clock.
+/// What every search against measurements keeps while it runs: graphs and their times, the budget
+/// and the clock.
 class MeasuredRun {
  public:
   /// Measures the start.
@@ -27,17 +27,18 @@ class MeasuredRun {
 
   /// Measurements so far.
   int64_t spent() const { return static_cast<int64_t>(report_.trace.size()); }
-  /// True once no new graph may be measured: the budget is spent but for what the end needs, the time is
-  /// over, or a stop was requested.
+  /// True once no new graph may be measured: the budget is spent but for what the end needs, the
+  /// time is over, or a stop was requested.
   bool over();
-  /// Measures the state at the end of a path from the start, unless it was before, or `over`. Whether it did.
+  /// Measures the state at the end of a path from the start, unless it was before, or `over`.
+  /// Whether it did.
   bool measure(std::span<const RewriteStep> path);
-  /// Seconds of the state at the end of a path, its mean where it was measured before; none where it was
-  /// not and no more may be, or its weights are above the bound.
+  /// Seconds of the state at the end of a path, its mean where it was measured before; none where
+  /// it was not and no more may be, or its weights are above the bound.
   std::optional<double> seconds(std::span<const RewriteStep> path);
 
-  /// The cheapest states not yet measured, at most `most`, that `method` comes by under `costs` in at most half of
-  /// the time left.
+  /// The cheapest states not yet measured, at most `most`, that `method` comes by under `costs` in
+  /// at most half of the time left.
   std::vector<CheapestStates::Entry> cheapest(const SearchMethod& method,
                                               std::shared_ptr<CostModel> costs, int64_t budget,
                                               uint64_t seed, size_t most);

@@ -7,8 +7,8 @@
 
 #include "core/base/error.h"
 #include "core/cost/measured.h"
-#include "core/search/measured_run.h"
 #include "core/search/algorithms.h"
+#include "core/search/measured_run.h"
 #include "core/search/rule_list.h"
 
 namespace reverie {
@@ -30,8 +30,7 @@ SearchMethod method_named(std::string_view name) {
 /// A round: the posterior's mean, then samples, each says what to measure. Whether anything was.
 bool measure_a_batch(MeasuredRun& run, const SearchMethod& inner, const Rng& rng) {
   const MeasuredOptions& options = run.options().measured;
-  const auto fitted =
-      std::make_shared<FittedCost>(run.start().shared_cost_model(), run.timed());
+  const auto fitted = std::make_shared<FittedCost>(run.start().shared_cost_model(), run.timed());
   run.note(*fitted);
   bool any = false;
   for (int64_t i = 0; i < options.batch && !run.over(); ++i) {
@@ -119,9 +118,9 @@ const MeasuredArm& arm_named(const std::string& name) {
 
 std::string_view name_of(InnerSearch search) {
   const auto names = enum_names(search);
-  return std::find_if(names.begin(), names.end(), [&](const auto& name) {
-           return name.first == search;
-         })->second;
+  return std::find_if(names.begin(), names.end(),
+                      [&](const auto& name) { return name.first == search; })
+      ->second;
 }
 
 SearchMethod measured_search(MeasuredArm arm, NewTimer new_timer) {

@@ -4,40 +4,41 @@
 #include <span>
 #include <string>
 
-#include "core/cost/timing.h"
 #include "core/cost/machine.h"
+#include "core/cost/timing.h"
 #include "core/search/search.h"
 
 namespace reverie {
 
-/// Seconds of one run of a whole graph: comparable among all graphs measured, however long that takes.
+/// Seconds of one run of a whole graph: comparable among all graphs measured, however long that
+/// takes.
 using TimeGraph = std::function<MedianInterval(const Graph& graph)>;
 /// Makes ready to measure rewrites of a graph.
 using NewTimer = std::function<TimeGraph(const Graph& original)>;
 
-/// Searches for the graph that is measured fastest end to end, within `measured.budget` measurements, the
-/// original's being the first. By name:
+/// Searches for the graph that is measured fastest end to end, within `measured.budget`
+/// measurements, the original's being the first. By name:
 ///
-///   surrogate  the dream of exact transitions and learned rewards: FittedCost is fitted to what was
-///              measured, its posterior mean and draws from the posterior (Thompson sampling; Russo et al.,
-///              "A Tutorial on Thompson Sampling", 2018) each guide a search `measured.inner`, and the
-///              cheapest state each comes by that is not measured yet is; after `measured.batch` of these
-///              it is fitted again. Its prior is the cost model of the start.
-///   beam, taso, greedy
-///              the search of that name by the cost model of the start, once, with `budget` expansions and
-///              at least ten for each measurement; the cheapest distinct states that it comes by are
-///              measured, the cheapest first.
-///   rulelist   where random rule lists end (see rule_list_search); the first measured is greedy's end
-///   random     where random walks end (see random_search)
+///   surrogate  the dream of exact transitions and learned rewards: FittedCost is fitted to what
+///              was measured, its posterior mean and draws from the posterior (Thompson sampling;
+///              Russo et al., "A Tutorial on Thompson Sampling", 2018) each guide a search
+///              `measured.inner`, and the cheapest state each comes by that is not measured yet is;
+///              after `measured.batch` of these it is fitted again. Its prior is the cost model of
+///              the start.
+///   beam, taso, greedy the search of that name by the cost model of the start, once, with `budget`
+///              expansions and at least ten for each measurement; the cheapest distinct states that
+///              it comes by are measured, the cheapest first.
+///   rulelist   where random rule lists end (see rule_list_search); the first measured is greedy's
+///   end random     where random walks end (see random_search)
 ///
-/// None measures a graph twice before the end; then the three fastest are measured again (`measured.again`).
-/// Exhausted where nothing new comes up.
+/// None measures a graph twice before the end; then the three fastest are measured again
+/// (`measured.again`). Exhausted where nothing new comes up.
 ///
-/// The result is the graph with the least mean of measurements, the original where that is it; `measured`
-/// holds the trace. Costs in the result are those of the start's cost model, and may be above the
-/// start's. Picked for being measured fastest it looks faster than it is: what it gains is for a benchmark
-/// (confirm_end_to_end) to say. Deterministic where the measurements are. Measures, and searches, on the calling
-/// thread.
+/// The result is the graph with the least mean of measurements, the original where that is it;
+/// `measured` holds the trace. Costs in the result are those of the start's cost model, and may be
+/// above the start's. Picked for being measured fastest it looks faster than it is: what it gains
+/// is for a benchmark (confirm_end_to_end) to say. Deterministic where the measurements are.
+/// Measures, and searches, on the calling thread.
 ///
 /// InputError for an unknown name.
 SearchMethod measured_search(const std::string& name, NewTimer new_timer);
@@ -57,8 +58,8 @@ struct NamedArm {
 };
 std::span<const NamedArm> measured_arms();
 
-/// On the machine: `measured.rounds` pairs of runs and more, of the graph and the original in turn; the
-/// median ratio times what the original took when measuring began (PairedTimer).
+/// On the machine: `measured.rounds` pairs of runs and more, of the graph and the original in turn;
+/// the median ratio times what the original took when measuring began (PairedTimer).
 NewTimer timer_on(std::shared_ptr<Machine> machine, const MeasuredOptions& options);
 
 }  // namespace reverie

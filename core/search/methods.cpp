@@ -21,8 +21,8 @@ std::span<const NamedMethod> search_methods() {
       {"rulelist", "random orders of the rules", "orders", rule_list_search},
       {"rulelist_cmaes", "orders of the rules, tuned by CMA-ES", "orders", rule_list_cmaes_search},
       {"exhaustive", "every state; says `optimal` when it saw all", "", exhaustive_search},
-      {"saturation_greedy", "an e-graph of all rewrites; the best graph that descent finds in it", "",
-       saturation_greedy_search},
+      {"saturation_greedy", "an e-graph of all rewrites; the best graph that descent finds in it",
+       "", saturation_greedy_search},
       {"saturation_ilp", "the same; the best graph by an integer linear program", "",
        saturation_ilp_search},
       {"random", "random walks", "walks", random_search}};
@@ -35,8 +35,10 @@ std::string budget_units() {
     if (method.budget_unit.empty()) continue;
     const auto same = [&](const auto& unit) { return unit.first == method.budget_unit; };
     const auto known = std::find_if(units.begin(), units.end(), same);
-    if (known == units.end()) units.emplace_back(method.budget_unit, method.name);
-    else known->second += ", " + method.name;
+    if (known == units.end())
+      units.emplace_back(method.budget_unit, method.name);
+    else
+      known->second += ", " + method.name;
   }
   std::string text;
   for (const auto& [unit, names] : units)

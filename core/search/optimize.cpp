@@ -100,8 +100,8 @@ class Optimization {
                 result);
   }
 
-  /// Among its finalists and the start, the cheapest as it runs becomes the result of a search that added up
-  /// costs of single operators.
+  /// Among its finalists and the start, the cheapest as it runs becomes the result of a search that
+  /// added up costs of single operators.
   void choose_as_run(SearchResult& result, int finalists) {
     if (!cost_->fuses() || result.measured) return;
     std::vector<Contender> all = contenders_of(start_, result, finalists);
@@ -153,7 +153,8 @@ class Optimization {
   std::unique_ptr<Contestants> contestants_;
 };
 
-/// A benchmark needs at least so many rounds for an interval (core/cost/paired_benchmark.h), and warms up.
+/// A benchmark needs at least so many rounds for an interval (core/cost/paired_benchmark.h), and
+/// warms up.
 constexpr double kRounds = 6;
 constexpr double kWarmUpTurns = 2;
 /// Of the final: the original, and the one that looked fastest so far. A choice among several
@@ -234,7 +235,8 @@ int confirm_within(Contestants& contestants, Machine& machine, const OptimizeCon
   return result.benchmark.winner;
 }
 
-std::vector<Contender> changed_contenders(const Graph& original, std::vector<Candidate> candidates) {
+std::vector<Contender> changed_contenders(const Graph& original,
+                                          std::vector<Candidate> candidates) {
   std::vector<Contender> contenders;
   for (Candidate& candidate : candidates)
     if (!same_in_a_file(original, candidate.result.best))
@@ -341,8 +343,10 @@ Optimized optimize(const Subject& subject, std::shared_ptr<const RuleSet> rules,
   std::shared_ptr<Machine> machine;  // one that is not there is refused before the search
   if (config.confirm) machine = machine_beside(config.machine, config.cost);
   if (machine != nullptr && !machine->runs_files() && has_opaque_node(subject.graph))
-    throw InputError("{} cannot run nodes that are carried through untouched, to confirm; machine ort can "
-                     "(tools/setup.sh --ort installs it)", machine->name());
+    throw InputError(
+        "{} cannot run nodes that are carried through untouched, to confirm; machine ort can "
+        "(tools/setup.sh --ort installs it)",
+        machine->name());
   Optimized result;  // what is measured stands in there
   Optimization optimization(subject, std::move(rules), std::move(cost), config);
   SearchOptions options = config.search;
@@ -360,7 +364,8 @@ Optimized optimize(const Subject& subject, std::shared_ptr<const RuleSet> rules,
 }
 
 Optimized optimize_automatically(const Subject& subject, std::shared_ptr<const RuleSet> rules,
-                                 std::shared_ptr<CostModel> cost, std::shared_ptr<Machine> confirming,
+                                 std::shared_ptr<CostModel> cost,
+                                 std::shared_ptr<Machine> confirming,
                                  const OptimizeConfig& config) {
   constexpr double kSearchShare = 0.35;
   const double limit = config.search.time_limit;

@@ -41,12 +41,13 @@ struct OptimizeConfig {
     v.field("cost", cost, "Where costs come from: " + known_cost_sources());
     search.fields(v);
     v.field("verify_inputs", verify.inputs,
-            "Random inputs on which both graphs are compared; 0: nothing is, and nothing can be written",
+            "Random inputs on which both graphs are compared; 0: nothing is, and nothing can be "
+            "written",
             at_least(0));
     v.field("confirm", confirm,
             "Keep the contender that is fastest end to end, or else the original");
-    v.field("contenders", contenders, "Graphs of the search that are measured end to end, or written",
-            at_least(1));
+    v.field("contenders", contenders,
+            "Graphs of the search that are measured end to end, or written", at_least(1));
     v.field("confirm_seconds", confirm_seconds, "Time of the runs that confirm", at_least(0));
     v.field("confirm_rounds", confirm_rounds,
             "Rounds of the finalists at least, as far as that time goes", at_least(6));
@@ -58,15 +59,17 @@ struct OptimizeConfig {
   }
 };
 
-/// By how much of `before` the run time is less, negative where it is more; 0 where `before` costs nothing.
+/// By how much of `before` the run time is less, negative where it is more; 0 where `before` costs
+/// nothing.
 double improvement_percent(const Cost& before, const Cost& after);
 
 /// A graph rewritten, and the proof that it computes the same.
 struct Optimized {
-  /// With what was confirmed as its best graph; its costs are running costs (core/cost/cost_model.h), but
-  /// those of its trace and improvements are what the search added up.
+  /// With what was confirmed as its best graph; its costs are running costs
+  /// (core/cost/cost_model.h), but those of its trace and improvements are what the search added
+  /// up.
   SearchResult search;
-  Cost promised;        ///< of the best graph before anything was confirmed
+  Cost promised;  ///< of the best graph before anything was confirmed
   /// Of the original and of the best graph as files hold them (core/search/file_cost.h).
   Cost file_before, file_after;
   bool changed = false;  ///< the file of the best graph differs from the original's
@@ -74,21 +77,22 @@ struct Optimized {
   /// constant shapes.
   bool simplified = false;
   bool constant_shapes = false;  ///< or has them beside rewrites
-  std::string unconfirmed;  ///< auto: why nothing was confirmed end to end; empty where it was
+  std::string unconfirmed;       ///< auto: why nothing was confirmed end to end; empty where it was
   /// Why rewrites, or contenders that looked faster, were not taken, each one line.
   std::vector<std::string> objections;
   std::vector<Contender> contenders;
-  BenchmarkResult benchmark;  ///< contestant 0: the original, i + 1: contenders[i]; empty: not confirmed, or interrupted
-  MachineInfo machine;    ///< that held the benchmark
+  BenchmarkResult benchmark;  ///< contestant 0: the original, i + 1: contenders[i]; empty: not
+                              ///< confirmed, or interrupted
+  MachineInfo machine;        ///< that held the benchmark
   std::string cost_source;
   int64_t weight_bytes_before = 0;
   int64_t weight_bytes_after =
       0;  ///< in the file, where the best graph is written by SearchOptions::max_weight_growth
   int64_t cost_lookups = 0;
   int64_t measurements = 0;
-  int64_t operators = 0;  ///< distinct ones that a time was asked for
+  int64_t operators = 0;          ///< distinct ones that a time was asked for
   int64_t peak_memory_bytes = 0;  ///< of the whole process when the search was over
-  int64_t estimates = 0;  ///< see CostModel::Counters
+  int64_t estimates = 0;          ///< see CostModel::Counters
   Agreement
       verified;  ///< on no inputs where nothing changed; no agreement where `verify.inputs` is 0
 
@@ -123,7 +127,7 @@ Optimized optimize(const Subject& subject, std::shared_ptr<const RuleSet> rules,
 /// without the rewrites that are to blame. The time limit holds for all of it but the end of a
 /// comparison.
 Optimized optimize_automatically(const Subject& subject, std::shared_ptr<const RuleSet> rules,
-                                 std::shared_ptr<CostModel> cost, std::shared_ptr<Machine> confirming,
-                                 const OptimizeConfig& config);
+                                 std::shared_ptr<CostModel> cost,
+                                 std::shared_ptr<Machine> confirming, const OptimizeConfig& config);
 
 }  // namespace reverie

@@ -100,8 +100,8 @@ std::string budget_units();
 struct SearchOptions {
   /// taso: a successor is kept when its cost is below alpha times the best known.
   double alpha = 1.05;
-  /// taso: expanded states whose successors wait in the queue, at most; beyond, the dearest leave it.
-  /// So many graphs are kept to be known again; earlier ones are by their hashes alone.
+  /// taso: expanded states whose successors wait in the queue, at most; beyond, the dearest leave
+  /// it. So many graphs are kept to be known again; earlier ones are by their hashes alone.
   int64_t queue = 10000;
   /// What a method does at most, in its own unit; see each method. greedy needs none.
   int64_t budget = 100;
@@ -133,8 +133,8 @@ struct SearchOptions {
   std::function<void(const SearchProgress&)> on_progress;
   /// Searches against measurements: called after each, by the thread that called the method.
   std::function<void(const MeasuredReport&)> on_measured;
-  /// Rewriting: called for each state that is built and the path that led there from the start, by all
-  /// threads of the search; saturation builds none.
+  /// Rewriting: called for each state that is built and the path that led there from the start, by
+  /// all threads of the search; saturation builds none.
   std::function<void(const RewriteState&, std::span<const RewriteStep>)> on_state;
   /// Seconds that have passed since any fixed moment; the steady clock where empty. Called by all
   /// threads of the search.
@@ -144,9 +144,10 @@ struct SearchOptions {
   void fields(V& v) {
     v.field("alpha", alpha, "Successors above alpha times the best cost are dropped (taso)",
             at_least(1));
-    v.field("queue", queue,
-            "Expanded states whose successors wait, at most; beyond, the dearest are dropped (taso)",
-            at_least(1));
+    v.field(
+        "queue", queue,
+        "Expanded states whose successors wait, at most; beyond, the dearest are dropped (taso)",
+        at_least(1));
     v.field("budget", budget, "So many " + budget_units(), at_least(0));
     v.field("finish", finish,
             "Descend greedily from the best when the budget is spent (taso, beam)");

@@ -6,8 +6,8 @@
 
 namespace reverie {
 
-/// What leads from a state to another: the `index`-th move of its kind, at the entity that it changes
-/// where the problem tells entities apart.
+/// What leads from a state to another: the `index`-th move of its kind, at the entity that it
+/// changes where the problem tells entities apart.
 struct Move {
   int kind = 0;
   int index = 0;

@@ -111,8 +111,8 @@ std::vector<Move> moves_of(std::span<const RewriteStep> path) {
 }
 
 RewriteRun::RewriteRun(const RewriteState& start, const SearchOptions& options)
-    : SearchRun(std::make_shared<const RewriteProblem>(start, options), options, listener(options)) {
-}
+    : SearchRun(std::make_shared<const RewriteProblem>(start, options), options,
+                listener(options)) {}
 
 int64_t RewriteRun::weight_limit() const { return rewriting(start()).weight_limit(); }
 
@@ -121,14 +121,16 @@ Graph RewriteRun::best_graph() const {
 }
 
 void RewriteRun::improve_by(const Cost& cost, const Graph& graph) {
-  improve({static_cast<double>(cost.runtime.count), {},
+  improve({static_cast<double>(cost.runtime.count),
+           {},
            std::make_shared<const GraphSnapshot>(graph, cost)});
 }
 
 void RewriteRun::note(const RewriteState& state, std::span<const RewriteStep> path) {
   const auto cost = static_cast<double>(state.cost().runtime.count);
   if (improves(cost))
-    improve({cost, moves_of(path), std::make_shared<const GraphSnapshot>(state.graph(), state.cost())});
+    improve(
+        {cost, moves_of(path), std::make_shared<const GraphSnapshot>(state.graph(), state.cost())});
   if (options().on_state) options().on_state(state, path);
 }
 
@@ -139,12 +141,13 @@ SearchResult RewriteRun::finish() {
   REVERIE_CHECK(picoseconds(outcome.best.cost) == best.cost.runtime,
                 "the best path costs {} ps by difference, {} ps", outcome.best.cost,
                 best.cost.runtime.count);
-  SearchResult result{std::move(static_cast<SearchReport&>(outcome)), best.graph, initial, best.cost,
-                      steps_of(outcome.best.path)};
+  SearchResult result{std::move(static_cast<SearchReport&>(outcome)), best.graph, initial,
+                      best.cost, steps_of(outcome.best.path)};
   for (const BestState& found : outcome.improvements) {
     Improvement& improvement = result.improvements.emplace_back();
     improvement = {picoseconds(found.cost), steps_of(found.path), {}};
-    if (found.path.empty()) improvement.graph = static_cast<const GraphSnapshot&>(*found.state).graph;
+    if (found.path.empty())
+      improvement.graph = static_cast<const GraphSnapshot&>(*found.state).graph;
   }
   return result;
 }

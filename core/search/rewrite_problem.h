@@ -17,9 +17,9 @@ struct GraphSnapshot : Snapshot {
   Cost cost;
 };
 
-/// Rewriting a graph: a move applies a rule (its kind) at a location (its index), costs are picoseconds
-/// of run time. A move that takes the bytes of weights above their bound is refused. Candidates are one
-/// location of each class of those that look alike where the options say so.
+/// Rewriting a graph: a move applies a rule (its kind) at a location (its index), costs are
+/// picoseconds of run time. A move that takes the bytes of weights above their bound is refused.
+/// Candidates are one location of each class of those that look alike where the options say so.
 class RewriteProblem : public Problem {
  public:
   RewriteProblem(RewriteState start, const SearchOptions& options);
@@ -72,8 +72,8 @@ class RewriteRun : public SearchRun {
   Graph best_graph() const;
   /// Records a new best that no path led to.
   void improve_by(const Cost& cost, const Graph& graph);
-  /// Notes a state that something else reached: tells whoever listens, and records it where it is the
-  /// best.
+  /// Notes a state that something else reached: tells whoever listens, and records it where it is
+  /// the best.
   void note(const RewriteState& state, std::span<const RewriteStep> path);
 
   /// Builds the best graph. Call once, at the end.

@@ -8,8 +8,8 @@ namespace {
 bool apply(Walk& walk, SearchRun& run, int rule, bool everywhere) {
   bool changed = false;
   int location = 0;
-  for (int left = walk.state().moves(rule);
-       left > 0 && location < walk.state().moves(rule); --left) {
+  for (int left = walk.state().moves(rule); left > 0 && location < walk.state().moves(rule);
+       --left) {
     if (run.out_of_time()) return false;
     const Move move{rule, location};
     const bool gains = walk.change(move) < 0;

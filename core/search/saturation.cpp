@@ -1,3 +1,5 @@
+#include "core/search/egraph/saturation.h"
+
 #include <string>
 #include <utility>
 
@@ -5,7 +7,6 @@
 #include "core/base/stopwatch.h"
 #include "core/search/egraph/extract.h"
 #include "core/search/egraph/ilp.h"
-#include "core/search/egraph/saturation.h"
 #include "core/search/rewrite_problem.h"
 
 namespace reverie {
@@ -26,8 +27,7 @@ class Round {
   void saturate() {
     extract();
     for (bool more = true; more && !must_extract();) {
-      if (saturation_.full() ||
-          saturation_.iterations() >= run_.options().saturation.iterations)
+      if (saturation_.full() || saturation_.iterations() >= run_.options().saturation.iterations)
         return;
       run_.count_expansion();
       const int64_t before = saturation_.applied();
@@ -130,8 +130,7 @@ SearchResult search_in_rounds(const RewriteState& start, const SearchOptions& op
     Round round(run, report.rounds == 0 ? start.graph() : run.best_graph());
     round.saturate();
     const bool last = report.rounds + 1 == options.saturation.rounds;
-    if (solve && (last || round.saturated() || !round.gained()))
-      round.solve(solver_seconds);
+    if (solve && (last || round.saturated() || !round.gained())) round.solve(solver_seconds);
     round.report(report);
     cut_short = round.cut_short();
     if (round.saturated() || !round.gained()) break;

@@ -39,8 +39,8 @@ struct SearchResult : SearchReport {
 /// The best graph never costs more than the start, except by measured_search.
 using SearchMethod = std::function<SearchResult(const RewriteState&, const SearchOptions&)>;
 
-// Searches over any Problem, on rewrites: see core/search/algorithms.h. `exhaustive_search` is within
-// the bounds of weights.
+// Searches over any Problem, on rewrites: see core/search/algorithms.h. `exhaustive_search` is
+// within the bounds of weights.
 SearchResult greedy_search(const RewriteState& start, const SearchOptions& options);
 SearchResult random_search(const RewriteState& start, const SearchOptions& options);
 SearchResult taso_search(const RewriteState& start, const SearchOptions& options);
@@ -51,25 +51,26 @@ SearchResult annealing_search(const RewriteState& start, const SearchOptions& op
 SearchResult softmax_search(const RewriteState& start, const SearchOptions& options);
 SearchResult mcts_search(const RewriteState& start, const SearchOptions& options);
 
-// Searches that only rewriting has. Each begins with greedy search and comes out no worse where that
-// fits into the time.
+// Searches that only rewriting has. Each begins with greedy search and comes out no worse where
+// that fits into the time.
 
-/// The best of greedy search and `budget` - 1 random rule orders. An order lists all rules once; each
-/// is applied wherever it gains, in the order of its locations, and a random quarter of them wherever
-/// it matches, whatever that costs; then all are repeated where they gain, until none does.
+/// The best of greedy search and `budget` - 1 random rule orders. An order lists all rules once;
+/// each is applied wherever it gains, in the order of its locations, and a random quarter of them
+/// wherever it matches, whatever that costs; then all are repeated where they gain, until none
+/// does.
 SearchResult rule_list_search(const RewriteState& start, const SearchOptions& options);
 
 /// The best of greedy search and `budget` - 1 rule lists of the same kind whose order, and what is
-/// forced, are tuned to the graph by a separable CMA-ES (see SeparableCmaEs) over two numbers for each
-/// rule. It begins anew elsewhere when it stagnates.
+/// forced, are tuned to the graph by a separable CMA-ES (see SeparableCmaEs) over two numbers for
+/// each rule. It begins anew elsewhere when it stagnates.
 SearchResult rule_list_cmaes_search(const RewriteState& start, const SearchOptions& options);
 
-/// Equality saturation (Yang et al., "TENSAT", MLSys 2021): all graphs that the rules lead to, as far
-/// as the limits go, are held at once in an e-graph, and the best one is taken out of it, so that the
-/// order of rewrites does not matter. Conditions on uses are not looked at. There is no path: the
-/// result is the graph. An expansion is an iteration over all rules, a candidate a match applied;
-/// those of greedy search, the first best, come on top.
-/// Taken out bottom-up (select_bottom_up) and by descent (descend) from there and from the start.
+/// Equality saturation (Yang et al., "TENSAT", MLSys 2021): all graphs that the rules lead to, as
+/// far as the limits go, are held at once in an e-graph, and the best one is taken out of it, so
+/// that the order of rewrites does not matter. Conditions on uses are not looked at. There is no
+/// path: the result is the graph. An expansion is an iteration over all rules, a candidate a match
+/// applied; those of greedy search, the first best, come on top. Taken out bottom-up
+/// (select_bottom_up) and by descent (descend) from there and from the start.
 SearchResult saturation_greedy_search(const RewriteState& start, const SearchOptions& options);
 /// The same, and at the end the best graph of all by an integer linear program (extract_by_ilp).
 SearchResult saturation_ilp_search(const RewriteState& start, const SearchOptions& options);

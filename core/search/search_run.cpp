@@ -46,8 +46,7 @@ bool SearchRun::must_stop(double ahead) const {
 
 bool SearchRun::out_of_time(double ahead) {
   if (!must_stop(ahead)) return false;
-  outcome_.stopped_by =
-      options_.stop.requested() ? StoppedBy::kInterrupt : StoppedBy::kTimeLimit;
+  outcome_.stopped_by = options_.stop.requested() ? StoppedBy::kInterrupt : StoppedBy::kTimeLimit;
   return true;
 }
 
@@ -216,10 +215,14 @@ void run_walks(SearchRun& run, int64_t count,
 
 std::string_view name_of(StoppedBy reason) {
   switch (reason) {
-    case StoppedBy::kExhausted: return "exhausted";
-    case StoppedBy::kBudget: return "budget";
-    case StoppedBy::kTimeLimit: return "time limit";
-    case StoppedBy::kInterrupt: return "interrupt";
+    case StoppedBy::kExhausted:
+      return "exhausted";
+    case StoppedBy::kBudget:
+      return "budget";
+    case StoppedBy::kTimeLimit:
+      return "time limit";
+    case StoppedBy::kInterrupt:
+      return "interrupt";
   }
   return "unknown";
 }

@@ -37,8 +37,8 @@ struct SearchReport {
 /// A state that was the best when it was found.
 struct BestState {
   double cost = 0;
-  std::vector<Move> path = {};                     ///< from the start; empty where none led to it
-  std::shared_ptr<const Snapshot> state = nullptr; ///< null where only the path is at hand
+  std::vector<Move> path = {};                      ///< from the start; empty where none led to it
+  std::shared_ptr<const Snapshot> state = nullptr;  ///< null where only the path is at hand
 };
 
 struct SearchOutcome : SearchReport {
@@ -80,8 +80,8 @@ class SearchRun {
   bool improves(double cost) const { return cost < outcome_.best.cost; }
 
   /// True once the time is over, or will be `ahead` seconds later, or a stop was requested; cheap
-  /// enough for inner loops. `must_stop` may be called by any thread, `out_of_time` also records the
-  /// reason.
+  /// enough for inner loops. `must_stop` may be called by any thread, `out_of_time` also records
+  /// the reason.
   bool must_stop(double ahead = 0) const;
   bool out_of_time(double ahead = 0);
   void stopped(StoppedBy reason) { outcome_.stopped_by = reason; }
@@ -134,7 +134,8 @@ class SearchRun {
 /// must have the move.
 Reached successor(const Reached& from, const Move& move);
 
-/// Takes the moves of a path, one after another. InternalError when one does not exist or is refused.
+/// Takes the moves of a path, one after another. InternalError when one does not exist or is
+/// refused.
 std::unique_ptr<Problem> replay(const Problem& start, std::span<const Move> path);
 
 /// A state on its way along one path.
@@ -169,12 +170,12 @@ class Walk {
 /// A kind that has moves, then one of them, each drawn uniformly; nothing when there is none.
 std::optional<Move> draw_move(const Problem& state, Rng& rng);
 
-/// Descends greedily from where the walk stands: each step takes the move that lowers the cost most,
-/// the first one among equals.
+/// Descends greedily from where the walk stands: each step takes the move that lowers the cost
+/// most, the first one among equals.
 void descend(Walk& walk, SearchRun& run);
 
-/// Greedy search, to begin with. Searches that may end above it in little time have it as their first
-/// best, so that none of them comes out worse where greedy search fits into the time.
+/// Greedy search, to begin with. Searches that may end above it in little time have it as their
+/// first best, so that none of them comes out worse where greedy search fits into the time.
 void begin_greedily(SearchRun& run);
 
 /// Descends greedily from the best, if the options ask for it.

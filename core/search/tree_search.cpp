@@ -16,15 +16,16 @@ struct Edge {
   bool closed = false;  ///< leads back to where the trail has been, to a done node, or is refused
 };
 
-/// A state of the tree. What it takes to go on is not kept: a selection steps through the states anew.
+/// A state of the tree. What it takes to go on is not kept: a selection steps through the states
+/// anew.
 struct Node {
   std::shared_ptr<const Snapshot> state;
   bool listed = false;
   bool done = false;        ///< no edge is open: whatever it leads to is in the tree
   std::vector<Edge> edges;  ///< by what they change, the largest gain first
   int64_t visits = 0;
-  double total = 0;         ///< of the gains of all visits
-  double value = 0;         ///< gain of the rollout from here
+  double total = 0;  ///< of the gains of all visits
+  double value = 0;  ///< gain of the rollout from here
 };
 
 /// Where a selection ended.
@@ -176,7 +177,8 @@ class TreeSearch {
     run_walks(run_, static_cast<int64_t>(leaves.size()), [&](SearchRun& part, int64_t i) {
       const auto place = static_cast<size_t>(i);
       if (leaves[place].fresh)
-        gains[place] = roll_out(part, std::move(leaves[place].at), seeds.fork(static_cast<uint64_t>(i)));
+        gains[place] =
+            roll_out(part, std::move(leaves[place].at), seeds.fork(static_cast<uint64_t>(i)));
     });
     for (size_t i = 0; i < leaves.size(); ++i)
       if (leaves[i].fresh) note(leaves[i], gains[i]);

@@ -19,10 +19,14 @@ enum Metrics { kAccuracyMetric, kParametersMetric, kEpochsMetric };
 /// Endings of actions by rate, ascending.
 std::vector<std::string> rate_words(size_t rates) {
   switch (rates) {
-    case 1: return {""};
-    case 2: return {" at low rate", " at high rate"};
-    case 3: return {" at low rate", " at middle rate", " at high rate"};
-    default: throw InputError("a scenario of `adapt` has {} rates; give 1 to 3", rates);
+    case 1:
+      return {""};
+    case 2:
+      return {" at low rate", " at high rate"};
+    case 3:
+      return {" at low rate", " at middle rate", " at high rate"};
+    default:
+      throw InputError("a scenario of `adapt` has {} rates; give 1 to 3", rates);
   }
 }
 
@@ -59,7 +63,8 @@ int horizon_of(const std::vector<AdaptStart>& starts, int horizon) {
   int decisions = 0;
   for (const AdaptStart& start : starts) decisions = std::max(decisions, start.source->decisions());
   if (horizon > 0 && horizon < decisions)
-    throw InputError("env.horizon is {}, and jobs have {} decisions; leave it out", horizon, decisions);
+    throw InputError("env.horizon is {}, and jobs have {} decisions; leave it out", horizon,
+                     decisions);
   return std::max(horizon, decisions);
 }
 
@@ -97,14 +102,21 @@ double published_reward(double accuracy) {
 
 AdaptEnvironment::AdaptEnvironment(std::vector<AdaptStart> starts, AdaptReward reward, int horizon)
     : starts_(std::move(starts)), reward_(reward) {
-  if (starts_.empty()) throw InputError("`adapt` has no scenario; name at least one network or table");
+  if (starts_.empty())
+    throw InputError("`adapt` has no scenario; name at least one network or table");
   spec_ = make_spec(starts_, horizon);
 }
 
 AdaptEnvironment::AdaptEnvironment(const AdaptEnvironment& other)
-    : starts_(other.starts_), reward_(other.reward_), spec_(other.spec_), start_(other.start_),
-      job_(other.job_ ? other.job_->copy() : nullptr), shown_(other.shown_),
-      start_accuracy_(other.start_accuracy_), changed_at_(other.changed_at_), steps_(other.steps_),
+    : starts_(other.starts_),
+      reward_(other.reward_),
+      spec_(other.spec_),
+      start_(other.start_),
+      job_(other.job_ ? other.job_->copy() : nullptr),
+      shown_(other.shown_),
+      start_accuracy_(other.start_accuracy_),
+      changed_at_(other.changed_at_),
+      steps_(other.steps_),
       over_(other.over_) {}
 
 std::unique_ptr<Environment> AdaptEnvironment::fork() const {
@@ -166,7 +178,9 @@ StepResult AdaptEnvironment::step(const Action& action) {
 }
 
 /// From 0 to 1, of the job as it is.
-double AdaptEnvironment::accuracy() const { return mean_accuracy(job().curve, start().final_epochs); }
+double AdaptEnvironment::accuracy() const {
+  return mean_accuracy(job().curve, start().final_epochs);
+}
 
 double AdaptEnvironment::reward() const {
   if (!job().over) return 0;
@@ -179,7 +193,8 @@ StepInfo AdaptEnvironment::info() const {
   const JobState& state = job();
   info.feasible = state.over;
   info.metrics = {100 * (state.over ? accuracy() : start_accuracy_),
-                  static_cast<double>(state.network.parameters()), static_cast<double>(state.curve.size())};
+                  static_cast<double>(state.network.parameters()),
+                  static_cast<double>(state.curve.size())};
   info.best = state.over ? info.metrics[kAccuracyMetric] : spec_.worst();
   return info;
 }
@@ -209,7 +224,8 @@ Observation AdaptEnvironment::observe() const {
     for (int n = 0; n < observation.mask.total(primary); ++n) {
       const Action action = observation.mask.choice(primary, n);
       const std::vector<float> row = features_of(shown_.network, *decision_of(action));
-      const auto cell = static_cast<ptrdiff_t>(width) * (primary * observation.mask.entities + action.entity);
+      const auto cell =
+          static_cast<ptrdiff_t>(width) * (primary * observation.mask.entities + action.entity);
       std::ranges::copy(row, observation.action_features.begin() + cell);
     }
   return observation;
@@ -223,8 +239,8 @@ uint64_t AdaptEnvironment::state_key() const {
     add(decision ? decision->rate : 0);
     add(decision ? 2 * decision->origin + static_cast<int>(decision->kind) : -1);
   }
-  for (const double number : {shown_.spent, shown_.throughput, shown_.epoch_share, changed_at_,
-                              shown_.over ? 1.0 : 0.0})
+  for (const double number :
+       {shown_.spent, shown_.throughput, shown_.epoch_share, changed_at_, shown_.over ? 1.0 : 0.0})
     add(number);
   return key;
 }

@@ -13,9 +13,9 @@
 
 namespace reverie {
 
-/// What an episode earns, at its end. accuracy: the points of accuracy gained since the first decision.
-/// published: 100 tan(a pi / 2), a the accuracy from 0 to 1, at most 0.99 (the published reward is
-/// infinite at 1).
+/// What an episode earns, at its end. accuracy: the points of accuracy gained since the first
+/// decision. published: 100 tan(a pi / 2), a the accuracy from 0 to 1, at most 0.99 (the published
+/// reward is infinite at 1).
 enum class AdaptReward : uint8_t { kAccuracy, kPublished };
 
 inline EnumNames<AdaptReward> enum_names(AdaptReward) {
@@ -31,32 +31,32 @@ struct AdaptStart {
   int final_epochs = 3;
 };
 
-/// Adapting a network while it trains under a budget: when to deepen or widen which block, so that the
-/// accuracy is highest when the budget is spent?
+/// Adapting a network while it trains under a budget: when to deepen or widen which block, so that
+/// the accuracy is highest when the budget is spent?
 ///
-/// A start state is a scenario at its first decision. Entity 0 is the job, entity i + 1 is block i of
-/// the first network with what it was deepened by: so entities keep their numbers, and an action changes
-/// one and those that read it. It changes the block itself, not those that were put in. Actions: `go on` (entity 0) trains to the next
-/// decision without a change. `deepen` and `widen` change a block and train on; there is one of each
-/// for each rate of the scenarios, "deepen at low rate", where they have more than one. NO-OP trains to
-/// the end without a further change. Masks are 0 or 1. An episode ends with the budget. Features:
-/// env/adapt/features.h.
+/// A start state is a scenario at its first decision. Entity 0 is the job, entity i + 1 is block i
+/// of the first network with what it was deepened by: so entities keep their numbers, and an action
+/// changes one and those that read it. It changes the block itself, not those that were put in.
+/// Actions: `go on` (entity 0) trains to the next decision without a change. `deepen` and `widen`
+/// change a block and train on; there is one of each for each rate of the scenarios, "deepen at low
+/// rate", where they have more than one. NO-OP trains to the end without a further change. Masks
+/// are 0 or 1. An episode ends with the budget. Features: env/adapt/features.h.
 ///
-/// Metrics: accuracy in percent (the objective), parameters, epochs so far. The accuracy of a job is
-/// known at its end alone: one that has been changed is worse for some epochs, and no one would stop
-/// there. So a state is infeasible until the job is over, and only the end is an episode's result;
-/// until then the metric is the accuracy at the first decision, by which a report shows what was
-/// gained. Rewards are 0 but at the end.
+/// Metrics: accuracy in percent (the objective), parameters, epochs so far. The accuracy of a job
+/// is known at its end alone: one that has been changed is worse for some epochs, and no one would
+/// stop there. So a state is infeasible until the job is over, and only the end is an episode's
+/// result; until then the metric is the accuracy at the first decision, by which a report shows
+/// what was gained. Rewards are 0 but at the end.
 ///
 /// NO-OP keeps the observation, as that of every environment: StepInfo and `job` tell of the end.
 /// Counters: `measurements` are epochs that steps trained, or read from a table: it stands for the
-/// training that it records. Epochs before the first decision are the same for all episodes and do not
-/// count.
+/// training that it records. Epochs before the first decision are the same for all episodes and do
+/// not count.
 class AdaptEnvironment : public Environment {
  public:
-  /// Seed s begins scenario s % n with job seed s / n. `horizon`: 0, or at least the decisions of every
-  /// scenario; it has no effect, since jobs end by themselves. InputError where scenarios differ in
-  /// their number of rates or have more than three, and for a horizon that is too short.
+  /// Seed s begins scenario s % n with job seed s / n. `horizon`: 0, or at least the decisions of
+  /// every scenario; it has no effect, since jobs end by themselves. InputError where scenarios
+  /// differ in their number of rates or have more than three, and for a horizon that is too short.
   AdaptEnvironment(std::vector<AdaptStart> starts, AdaptReward reward, int horizon = 0);
 
   const EnvSpec& spec() const override { return spec_; }

@@ -10,17 +10,34 @@ namespace {
 constexpr int kRecentEpochs = 3, kSlopeEpochs = 5;
 
 const std::vector<std::string>& block_columns() {
-  static const std::vector<std::string> names = {
-      "log width",  "log input width", "kernel", "stride",         "batch norm",        "ReLU",
-      "adds",       "added",           "age",    "log parameters", "log multiply-adds", "multiply-add share"};
+  static const std::vector<std::string> names = {"log width",
+                                                 "log input width",
+                                                 "kernel",
+                                                 "stride",
+                                                 "batch norm",
+                                                 "ReLU",
+                                                 "adds",
+                                                 "added",
+                                                 "age",
+                                                 "log parameters",
+                                                 "log multiply-adds",
+                                                 "multiply-add share"};
   return names;
 }
 
 const std::vector<std::string>& job_columns() {
-  static const std::vector<std::string> names = {
-      "budget left", "budget since change", "epoch share",       "throughput",
-      "decision",    "accuracy",            "recent accuracy",   "accuracy slope",
-      "best accuracy", "log all parameters", "log all multiply-adds", "log epochs"};
+  static const std::vector<std::string> names = {"budget left",
+                                                 "budget since change",
+                                                 "epoch share",
+                                                 "throughput",
+                                                 "decision",
+                                                 "accuracy",
+                                                 "recent accuracy",
+                                                 "accuracy slope",
+                                                 "best accuracy",
+                                                 "log all parameters",
+                                                 "log all multiply-adds",
+                                                 "log epochs"};
   return names;
 }
 
@@ -66,7 +83,9 @@ std::vector<float> job_row(const JobView& view) {
 class FeatureWriter {
  public:
   explicit FeatureWriter(const Network& network)
-      : network_(network), shapes_(network.shapes()), all_(static_cast<double>(network.multiply_adds())) {}
+      : network_(network),
+        shapes_(network.shapes()),
+        all_(static_cast<double>(network.multiply_adds())) {}
 
   GraphFeatures write(const std::vector<float>& job) {
     std::vector<float> image(block_columns().size(), 0);
@@ -86,7 +105,8 @@ class FeatureWriter {
  private:
   std::vector<float> block_row(int index, double share) const {
     const Block& block = network_.blocks[static_cast<size_t>(index)];
-    const BlockShape& in = block.from < 0 ? network_.image : shapes_[static_cast<size_t>(block.from)];
+    const BlockShape& in =
+        block.from < 0 ? network_.image : shapes_[static_cast<size_t>(block.from)];
     const auto flag = [](bool value) { return value ? 1.0f : 0.0f; };
     return {log_of(block.width),
             log_of(in.channels),
@@ -102,8 +122,8 @@ class FeatureWriter {
             static_cast<float>(share)};
   }
 
-  void add_node(int type, int entity, const std::vector<float>& block, const std::vector<float>& job,
-                double share) {
+  void add_node(int type, int entity, const std::vector<float>& block,
+                const std::vector<float>& job, double share) {
     features_.node_entities.push_back(entity);
     features_.node_types.push_back(type);
     features_.nodes.insert(features_.nodes.end(), block.begin(), block.end());
@@ -133,8 +153,9 @@ class FeatureWriter {
 }  // namespace
 
 const std::vector<std::string>& job_node_types() {
-  static const std::vector<std::string> names = {"conv",        "linear", "max pool", "average pool",
-                                                 "global pool", "image"};  // kinds of blocks in their order
+  static const std::vector<std::string> names = {
+      "conv",         "linear",      "max pool",
+      "average pool", "global pool", "image"};  // kinds of blocks in their order
   return names;
 }
 
@@ -161,17 +182,20 @@ GraphFeatures job_features(const JobView& view) {
 }
 
 const std::vector<std::string>& change_features() {
-  static const std::vector<std::string> names = {"log multiply-add ratio", "log parameter ratio", "log rate"};
+  static const std::vector<std::string> names = {"log multiply-add ratio", "log parameter ratio",
+                                                 "log rate"};
   return names;
 }
 
 std::vector<float> features_of(const Network& network, const ChangeAtRate& change) {
   const Network after = changed(network, change.in(network));
   const auto log_ratio = [](int64_t to, int64_t from) {
-    return static_cast<float>(std::log(static_cast<double>(to) / std::max(1.0, static_cast<double>(from))));
+    return static_cast<float>(
+        std::log(static_cast<double>(to) / std::max(1.0, static_cast<double>(from))));
   };
   return {log_ratio(after.multiply_adds(), network.multiply_adds()),
-          log_ratio(after.parameters(), network.parameters()), static_cast<float>(std::log10(change.rate))};
+          log_ratio(after.parameters(), network.parameters()),
+          static_cast<float>(std::log10(change.rate))};
 }
 
 double mean_accuracy(const std::vector<EpochRecord>& curve, int epochs) {

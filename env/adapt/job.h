@@ -43,33 +43,35 @@ struct EpochRecord {
 /// Where a job stands: between epochs, at a decision or at its end.
 struct JobState {
   Network network;
-  std::vector<EpochRecord> curve;   ///< of all epochs so far, those before the first decision included
-  Decisions decisions;              ///< taken so far
-  double spent = 0;                 ///< share of the budget, 0 to 1
-  double throughput = 1;            ///< of the processors it has now, in those it began with
-  double epoch_share = 0;           ///< share of the budget that an epoch of `network` takes now
-  bool over = false;                ///< the budget is spent
+  std::vector<EpochRecord>
+      curve;               ///< of all epochs so far, those before the first decision included
+  Decisions decisions;     ///< taken so far
+  double spent = 0;        ///< share of the budget, 0 to 1
+  double throughput = 1;   ///< of the processors it has now, in those it began with
+  double epoch_share = 0;  ///< share of the budget that an epoch of `network` takes now
+  bool over = false;       ///< the budget is spent
   bool operator==(const JobState&) const = default;
 };
 
 /// "deepen conv1, go on", with rates where they are asked for; "-" without a decision.
 std::string decisions_text(const JobState& job, bool rates);
 
-/// A training that a scheduler lets run to its next decision. A value by `copy`; not for concurrent use.
+/// A training that a scheduler lets run to its next decision. A value by `copy`; not for concurrent
+/// use.
 class TrainingJob {
  public:
   virtual ~TrainingJob() = default;
   virtual const JobState& state() const = 0;
-  /// Takes a decision and trains until the next one, or to the end of the budget where it was the last.
-  /// InputError where the change is not allowed, the job is over, or the loss is no finite number;
-  /// after the last the job is of no use any more.
+  /// Takes a decision and trains until the next one, or to the end of the budget where it was the
+  /// last. InputError where the change is not allowed, the job is over, or the loss is no finite
+  /// number; after the last the job is of no use any more.
   virtual void decide(const std::optional<ChangeAtRate>& decision) = 0;
   /// An independent one in the same state: it goes on as this one would.
   virtual std::unique_ptr<TrainingJob> copy() const = 0;
 };
 
-/// Where jobs come from: real training, or a table of recorded ones. A scenario is a network, data and a
-/// schedule; its jobs differ by seed, from their first decision on. Safe for concurrent use.
+/// Where jobs come from: real training, or a table of recorded ones. A scenario is a network, data
+/// and a schedule; its jobs differ by seed, from their first decision on. Safe for concurrent use.
 class JobSource {
  public:
   virtual ~JobSource() = default;

@@ -21,8 +21,7 @@ LinearPosterior::LinearPosterior(std::vector<double> means, const std::vector<do
     : noise_(noise), mean_(std::move(means)) {
   REVERIE_CHECK(mean_.size() == deviations.size() && noise > 0);
   covariance_.assign(mean_.size(), std::vector<double>(mean_.size()));
-  for (size_t i = 0; i < deviations.size(); ++i)
-    covariance_[i][i] = deviations[i] * deviations[i];
+  for (size_t i = 0; i < deviations.size(); ++i) covariance_[i][i] = deviations[i] * deviations[i];
 }
 
 void LinearPosterior::observe(const std::vector<double>& x, double y) {
@@ -33,8 +32,7 @@ void LinearPosterior::observe(const std::vector<double>& x, double y) {
   const double surprise = y - product(x, mean_);
   for (size_t i = 0; i < mean_.size(); ++i) {
     mean_[i] += towards[i] * surprise / spread;
-    for (size_t j = 0; j < mean_.size(); ++j)
-      covariance_[i][j] -= towards[i] * towards[j] / spread;
+    for (size_t j = 0; j < mean_.size(); ++j) covariance_[i][j] -= towards[i] * towards[j] / spread;
   }
 }
 
@@ -45,8 +43,8 @@ std::vector<double> LinearPosterior::draw(Rng& rng) const {
   for (size_t i = 0; i < mean_.size(); ++i) {
     auto& row = factor[i];
     for (size_t j = 0; j < i; ++j) {
-      const double rest = covariance_[i][j] -
-                          std::inner_product(row.begin(), row.end(), factor[j].begin(), 0.0);
+      const double rest =
+          covariance_[i][j] - std::inner_product(row.begin(), row.end(), factor[j].begin(), 0.0);
       row.push_back(factor[j][j] > 0 ? rest / factor[j][j] : 0);
     }
     row.push_back(std::sqrt(std::max(0.0, covariance_[i][i] - product(row, row))));

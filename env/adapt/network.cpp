@@ -15,8 +15,8 @@ bool is_pool(const Block& block) {
 BlockShape conv_or_pool_shape(const Block& block, const BlockShape& in) {
   const auto extent = [&](int size) {
     if (size + 2 * block.padding < block.kernel)
-      throw InputError("its input is {} x {} with padding {}, smaller than its kernel of {}", in.height,
-                       in.width, block.padding, block.kernel);
+      throw InputError("its input is {} x {} with padding {}, smaller than its kernel of {}",
+                       in.height, in.width, block.padding, block.kernel);
     return (size + 2 * block.padding - block.kernel) / block.stride + 1;
   };
   return {block.width, extent(in.height), extent(in.width)};
@@ -36,15 +36,19 @@ BlockShape shape_of(const Block& block, const BlockShape& in) {
                      in.channels);
   switch (block.kind) {
     case BlockKind::kLinear:
-    case BlockKind::kGlobalPool: return {block.width, 1, 1};
+    case BlockKind::kGlobalPool:
+      return {block.width, 1, 1};
     case BlockKind::kConv:
     case BlockKind::kMaxPool:
-    case BlockKind::kAveragePool: break;
+    case BlockKind::kAveragePool:
+      break;
   }
   return conv_or_pool_shape(block, in);
 }
 
-int64_t features(const BlockShape& shape) { return int64_t{shape.channels} * shape.height * shape.width; }
+int64_t features(const BlockShape& shape) {
+  return int64_t{shape.channels} * shape.height * shape.width;
+}
 
 void check_order(int index, const Block& block) {
   if (block.from < -1 || block.from >= index || block.add < -1 || block.add >= index)
@@ -107,11 +111,15 @@ BlockCost total_cost(const Network& network) {
 int64_t Network::parameters() const { return total_cost(*this).parameters; }
 int64_t Network::parameters(int block) const { return cost_of(*this, block, shapes()).parameters; }
 int64_t Network::multiply_adds() const { return total_cost(*this).multiply_adds; }
-int64_t Network::multiply_adds(int block) const { return cost_of(*this, block, shapes()).multiply_adds; }
+int64_t Network::multiply_adds(int block) const {
+  return cost_of(*this, block, shapes()).multiply_adds;
+}
 
 uint64_t Network::hash() const {
   uint64_t hash = hash_string("network");
-  const auto add = [&](int number) { hash = hash_combine(hash, static_cast<uint64_t>(int64_t{number})); };
+  const auto add = [&](int number) {
+    hash = hash_combine(hash, static_cast<uint64_t>(int64_t{number}));
+  };
   for (const int extent : {image.channels, image.height, image.width}) add(extent);
   for (const Block& block : blocks) {
     hash = hash_combine(hash, hash_string(block.name));
@@ -125,7 +133,8 @@ uint64_t Network::hash() const {
 
 bool Network::added(int block) const {
   const auto own = blocks.begin() + block;
-  return std::any_of(blocks.begin(), own, [&](const Block& other) { return other.origin == own->origin; });
+  return std::any_of(blocks.begin(), own,
+                     [&](const Block& other) { return other.origin == own->origin; });
 }
 
 int Network::origins() const {
@@ -148,11 +157,14 @@ const std::string& Network::name_of(int origin) const {
   return blocks.at(static_cast<size_t>(block_of(origin))).name;
 }
 
-std::string_view name_of(ChangeKind kind) { return kind == ChangeKind::kDeepen ? "deepen" : "widen"; }
+std::string_view name_of(ChangeKind kind) {
+  return kind == ChangeKind::kDeepen ? "deepen" : "widen";
+}
 
 namespace {
 
-/// The block whose width is that of the output of `block`: itself, or what a pool reads; -1: the image.
+/// The block whose width is that of the output of `block`: itself, or what a pool reads; -1: the
+/// image.
 int width_giver(const Network& network, int block) {
   while (block >= 0 && is_pool(network.blocks.at(static_cast<size_t>(block))))
     block = network.blocks[static_cast<size_t>(block)].from;
@@ -220,8 +232,8 @@ void widen(Network& network, int index) {
   }
   for (Block& block : network.blocks)
     if (is_pool(block))
-      block.width =
-          block.from < 0 ? network.image.channels : network.blocks[static_cast<size_t>(block.from)].width;
+      block.width = block.from < 0 ? network.image.channels
+                                   : network.blocks[static_cast<size_t>(block.from)].width;
 }
 
 }  // namespace
@@ -242,13 +254,15 @@ bool allows(const Network& network, const Change& change) {
 Network changed(const Network& network, const Change& change) {
   if (!allows(network, change)) {
     const auto index = static_cast<size_t>(change.block);
-    const std::string name =
-        index < network.blocks.size() ? network.blocks[index].name : fmt::format("number {}", change.block);
+    const std::string name = index < network.blocks.size() ? network.blocks[index].name
+                                                           : fmt::format("number {}", change.block);
     throw InputError("block '{}' cannot be changed by '{}'", name, name_of(change.kind));
   }
   Network result = network;
-  if (change.kind == ChangeKind::kDeepen) deepen(result, change.block);
-  else widen(result, change.block);
+  if (change.kind == ChangeKind::kDeepen)
+    deepen(result, change.block);
+  else
+    widen(result, change.block);
   return result;
 }
 

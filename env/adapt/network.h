@@ -18,16 +18,17 @@ enum class BlockKind : uint8_t { kConv, kLinear, kMaxPool, kAveragePool, kGlobal
 struct Block {
   std::string name;
   BlockKind kind = BlockKind::kConv;
-  int width = 0;    ///< channels or units that it gives; of pools, those of its input
-  int kernel = 3;   ///< side of a square; of pools too
-  int stride = 1;   ///< pools: as `kernel`
-  int padding = 0;  ///< of convolutions
+  int width = 0;           ///< channels or units that it gives; of pools, those of its input
+  int kernel = 3;          ///< side of a square; of pools too
+  int stride = 1;          ///< pools: as `kernel`
+  int padding = 0;         ///< of convolutions
   bool batch_norm = true;  ///< of convolutions
   bool relu = true;
-  int from = -1;    ///< the block that it reads, before it in the list; -1: the image
-  int add = -1;     ///< the block whose output is added, of the same shape; -1: none
-  int origin = -1;  ///< the block of the first network that it was deepened from; its own number there
-  int age = 0;      ///< decisions since it was put in or widened
+  int from = -1;  ///< the block that it reads, before it in the list; -1: the image
+  int add = -1;   ///< the block whose output is added, of the same shape; -1: none
+  int origin =
+      -1;       ///< the block of the first network that it was deepened from; its own number there
+  int age = 0;  ///< decisions since it was put in or widened
 
   bool operator==(const Block&) const = default;
 };
@@ -38,8 +39,8 @@ struct BlockShape {
   bool operator==(const BlockShape&) const = default;
 };
 
-/// A convolutional network as blocks: chains, and residual blocks by `add`. A value; the last block is the
-/// output, a linear block without ReLU or (as published) with one.
+/// A convolutional network as blocks: chains, and residual blocks by `add`. A value; the last block
+/// is the output, a linear block without ReLU or (as published) with one.
 struct Network {
   BlockShape image;
   std::vector<Block> blocks;  ///< every one after those that it reads
@@ -56,7 +57,8 @@ struct Network {
   uint64_t hash() const;
   /// Whether the block was put in by a deepening: an earlier one has its origin.
   bool added(int block) const;
-  /// Of the first network: how many blocks it had, and the block of one of its numbers now; -1: none.
+  /// Of the first network: how many blocks it had, and the block of one of its numbers now; -1:
+  /// none.
   int origins() const;
   int block_of(int origin) const;
   /// The origin of the block of that name; -1 where none is called so, or it was put in.
@@ -66,12 +68,12 @@ struct Network {
   bool operator==(const Network&) const = default;
 };
 
-/// From YAML: `image: [1, 28, 28]`, and `blocks`, each a map of its kind and width (`conv: 8`, `linear:
-/// 10`, `max_pool: 2`, `average_pool: 2`, `global_pool: true`) with what differs from the defaults:
-/// `name`, `kernel`, `stride`, `padding` (default: half the kernel, rounded down), `batch_norm`, `relu`
-/// (default: true but for the last block), `from` and `add` (names of earlier blocks; `from: image`),
-/// and of a changed network `origin` and `age` (numbers). Names are unique. InputError with `source`,
-/// the block and what is wrong.
+/// From YAML: `image: [1, 28, 28]`, and `blocks`, each a map of its kind and width (`conv: 8`,
+/// `linear: 10`, `max_pool: 2`, `average_pool: 2`, `global_pool: true`) with what differs from the
+/// defaults: `name`, `kernel`, `stride`, `padding` (default: half the kernel, rounded down),
+/// `batch_norm`, `relu` (default: true but for the last block), `from` and `add` (names of earlier
+/// blocks; `from: image`), and of a changed network `origin` and `age` (numbers). Names are unique.
+/// InputError with `source`, the block and what is wrong.
 Network parse_network(const std::string& yaml, const std::string& source);
 Network load_network(const std::string& path);
 std::string to_yaml(const Network& network);
@@ -80,26 +82,26 @@ std::string to_yaml(const Network& network);
 enum class ChangeKind : uint8_t { kDeepen, kWiden };
 std::string_view name_of(ChangeKind kind);
 
-/// Deepen: a new block of the same width behind `block`, as the identity; it needs a ReLU there, as it
-/// ends in one itself, and an odd kernel. Everything that read `block` reads the new one. A second time
-/// it goes between the two. It has the block's kernel and batch normalisation, stride 1, half the
-/// kernel as padding and no addition. Widen: `block` gets twice the channels or units, copies of its
-/// own, and with it every block whose output is added to it, directly or over others.
+/// Deepen: a new block of the same width behind `block`, as the identity; it needs a ReLU there, as
+/// it ends in one itself, and an odd kernel. Everything that read `block` reads the new one. A
+/// second time it goes between the two. It has the block's kernel and batch normalisation, stride
+/// 1, half the kernel as padding and no addition. Widen: `block` gets twice the channels or units,
+/// copies of its own, and with it every block whose output is added to it, directly or over others.
 struct Change {
   ChangeKind kind = ChangeKind::kDeepen;
   int block = 0;
   bool operator==(const Change&) const = default;
 };
 
-/// The blocks that a widening of `block` makes wider: those that are tied to it by additions, itself
-/// included, pools between them left out, ascending.
+/// The blocks that a widening of `block` makes wider: those that are tied to it by additions,
+/// itself included, pools between them left out, ascending.
 std::vector<int> tied(const Network& network, int block);
-/// Whether the change can be made. Pools and the output block are never changed, but a linear output
-/// block with a ReLU can be deepened, as published; of tied blocks the first stands for all when they
-/// are widened.
+/// Whether the change can be made. Pools and the output block are never changed, but a linear
+/// output block with a ReLU can be deepened, as published; of tied blocks the first stands for all
+/// when they are widened.
 bool allows(const Network& network, const Change& change);
-/// The network after the change; numbers of blocks behind a deepened one grow by one. Ages: 0 for what
-/// was put in or widened. InputError where it is not allowed.
+/// The network after the change; numbers of blocks behind a deepened one grow by one. Ages: 0 for
+/// what was put in or widened. InputError where it is not allowed.
 Network changed(const Network& network, const Change& change);
 
 }  // namespace reverie

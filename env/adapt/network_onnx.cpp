@@ -41,12 +41,15 @@ class NetworkImport {
                        graph_.inputs().size(), graph_.outputs().size());
     const ValueId image = graph_.output(graph_.inputs()[0]);
     const Shape& shape = graph_.type(image).shape;
-    if (shape.size() != 4) throw InputError("its input must be images: batch, channels, height and width");
-    network_.image = {static_cast<int>(shape[1]), static_cast<int>(shape[2]), static_cast<int>(shape[3])};
+    if (shape.size() != 4)
+      throw InputError("its input must be images: batch, channels, height and width");
+    network_.image = {static_cast<int>(shape[1]), static_cast<int>(shape[2]),
+                      static_cast<int>(shape[3])};
     blocks_[image] = -1;
     for (const NodeId node : graph_.topological_order())
       if (graph_.is_work(node))
-        with_context(described(graph_, node), [&] { blocks_[graph_.output(node)] = block_of(node); });
+        with_context(described(graph_, node),
+                     [&] { blocks_[graph_.output(node)] = block_of(node); });
     const auto output = blocks_.find(graph_.outputs()[0].value);
     if (output == blocks_.end() || output->second + 1 != static_cast<int>(network_.blocks.size()))
       throw InputError("its output must be that of its last block");
@@ -87,8 +90,8 @@ class NetworkImport {
   int add(NodeId node, Block block) {
     block.from = read(input(node));
     if (block.kind != BlockKind::kConv && block.kind != BlockKind::kLinear)
-      block.width =
-          block.from < 0 ? network_.image.channels : network_.blocks[static_cast<size_t>(block.from)].width;
+      block.width = block.from < 0 ? network_.image.channels
+                                   : network_.blocks[static_cast<size_t>(block.from)].width;
     block.origin = static_cast<int>(network_.blocks.size());
     const auto& names = graph_.names(node);
     block.name = free_name(names && !names->node.empty() ? names->node : "block");
@@ -98,7 +101,8 @@ class NetworkImport {
 
   std::string free_name(const std::string& wanted) const {
     std::string name = wanted;
-    for (int i = 2; name == "image" || std::ranges::count(network_.blocks, name, &Block::name) > 0; ++i)
+    for (int i = 2; name == "image" || std::ranges::count(network_.blocks, name, &Block::name) > 0;
+         ++i)
       name = fmt::format("{}-{}", wanted, i);
     return name;
   }
@@ -118,8 +122,9 @@ class NetworkImport {
       throw InputError("it is dilated; `adapt` takes no dilation");
     const std::vector<int64_t>& pads = given.integers("pads");
     if (!all_equal(pads, pads.front())) throw InputError("its padding must be equal on all sides");
-    Block block = made(BlockKind::kConv, weight[0], square({weight.begin() + 2, weight.end()}, "kernel"),
-                       square(given.integers("strides"), "strides"));
+    Block block =
+        made(BlockKind::kConv, weight[0], square({weight.begin() + 2, weight.end()}, "kernel"),
+             square(given.integers("strides"), "strides"));
     block.padding = static_cast<int>(pads.front());
     return add(node, std::move(block));
   }
@@ -130,7 +135,8 @@ class NetworkImport {
       throw InputError("it is padded; `adapt` takes pools without padding");
     if (!all_equal(given.integers("dilations", {}), 1))
       throw InputError("it is dilated; `adapt` takes no dilation");
-    return add(node, made(graph_.op(node).name == "MaxPool" ? BlockKind::kMaxPool : BlockKind::kAveragePool,
+    return add(node, made(graph_.op(node).name == "MaxPool" ? BlockKind::kMaxPool
+                                                            : BlockKind::kAveragePool,
                           0, square(given.integers("kernel_shape"), "window"),
                           square(given.integers("strides"), "strides")));
   }
@@ -175,7 +181,8 @@ class NetworkImport {
   int relu(NodeId node) {
     Block* block = open(input(node));
     if (block == nullptr)
-      throw InputError("it must follow a convolution, a linear layer or an addition that nothing else reads");
+      throw InputError(
+          "it must follow a convolution, a linear layer or an addition that nothing else reads");
     block->relu = true;
     return read(input(node));
   }
@@ -187,8 +194,10 @@ class NetworkImport {
     const int first = read(one), second = read(other);
     const ValueId later = first > second ? one : other;
     Block* block = open(later);
-    if (block == nullptr || block->kind != BlockKind::kConv || block->add >= 0 || first < 0 || second < 0)
-      throw InputError("it must add the output of a block to a later convolution that nothing else reads");
+    if (block == nullptr || block->kind != BlockKind::kConv || block->add >= 0 || first < 0 ||
+        second < 0)
+      throw InputError(
+          "it must add the output of a block to a later convolution that nothing else reads");
     block->add = std::min(first, second);
     return read(later);
   }

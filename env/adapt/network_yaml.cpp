@@ -49,7 +49,8 @@ std::string word(const YAML::Node& node, const std::string& what) {
   return node.Scalar();
 }
 
-/// What a block is before its keys are read: pools and linear blocks have no kernel or padding to choose.
+/// What a block is before its keys are read: pools and linear blocks have no kernel or padding to
+/// choose.
 Block defaults(BlockKind kind, bool last) {
   Block block;
   block.kind = kind;
@@ -65,7 +66,8 @@ bool has_weights(BlockKind kind) { return kind == BlockKind::kConv || kind == Bl
 /// Keys beside that of the kind.
 std::vector<std::string> known_keys(BlockKind kind) {
   std::vector<std::string> keys = {"name", "from", "origin", "age"};
-  if (kind == BlockKind::kConv) keys.insert(keys.end(), {"kernel", "stride", "padding", "batch_norm", "add"});
+  if (kind == BlockKind::kConv)
+    keys.insert(keys.end(), {"kernel", "stride", "padding", "batch_norm", "add"});
   if (kind == BlockKind::kMaxPool || kind == BlockKind::kAveragePool) keys.push_back("stride");
   if (has_weights(kind)) keys.push_back("relu");
   return keys;
@@ -87,16 +89,19 @@ void check_keys(const Entries& entries, BlockKind kind) {
   const std::vector<std::string> known = known_keys(kind);
   for (const auto& [key, unused] : entries) {
     if (key == word_of(kind)) continue;
-    if (kind_of(key)) throw InputError("it is both {} and {}; make two blocks of it", word_of(kind), key);
+    if (kind_of(key))
+      throw InputError("it is both {} and {}; make two blocks of it", word_of(kind), key);
     if (std::ranges::count(known, key) > 0) continue;
-    throw InputError("a block '{}' has no '{}'; it may have {}", word_of(kind), key, fmt::join(known, ", "));
+    throw InputError("a block '{}' has no '{}'; it may have {}", word_of(kind), key,
+                     fmt::join(known, ", "));
   }
 }
 
 BlockKind kind_in(const Entries& entries) {
   for (const auto& [key, unused] : entries)
     if (const auto kind = kind_of(key)) return *kind;
-  throw InputError("it has no kind: give one of conv, linear, max_pool, average_pool and global_pool");
+  throw InputError(
+      "it has no kind: give one of conv, linear, max_pool, average_pool and global_pool");
 }
 
 /// Reads the blocks one after the other.
@@ -107,8 +112,9 @@ class NetworkReader {
   void add(const YAML::Node& node, bool last) {
     const Entries entries = entries_of(node);
     const auto named = entries.find("name");
-    const std::string place = named == entries.end() ? fmt::format("block {}", network_.blocks.size() + 1)
-                                                     : fmt::format("block '{}'", word(named->second, "name"));
+    const std::string place = named == entries.end()
+                                  ? fmt::format("block {}", network_.blocks.size() + 1)
+                                  : fmt::format("block '{}'", word(named->second, "name"));
     with_context(place, [&] {
       const BlockKind kind = kind_in(entries);
       check_keys(entries, kind);
@@ -157,9 +163,10 @@ class NetworkReader {
       block.width = whole_number(node, kind);
       return;
     }
-    block.width =
-        block.from < 0 ? network_.image.channels : shapes_[static_cast<size_t>(block.from)].channels;
-    if (block.kind != BlockKind::kGlobalPool) block.kernel = whole_number(node, kind);
+    block.width = block.from < 0 ? network_.image.channels
+                                 : shapes_[static_cast<size_t>(block.from)].channels;
+    if (block.kind != BlockKind::kGlobalPool)
+      block.kernel = whole_number(node, kind);
     else if (!truth(node, kind))
       throw InputError("'global_pool' must be true; leave the block out otherwise");
   }
@@ -229,9 +236,12 @@ class NetworkWriter {
     const Block usual = defaults(block.kind, index + 1 == static_cast<int>(network_.blocks.size()));
     const bool conv = block.kind == BlockKind::kConv;
     out_ << YAML::Flow << YAML::BeginMap << YAML::Key << word_of(block.kind) << YAML::Value;
-    if (has_weights(block.kind)) out_ << block.width;
-    else if (block.kind == BlockKind::kGlobalPool) out_ << true;
-    else out_ << block.kernel;
+    if (has_weights(block.kind))
+      out_ << block.width;
+    else if (block.kind == BlockKind::kGlobalPool)
+      out_ << true;
+    else
+      out_ << block.kernel;
     out_ << YAML::Key << "name" << YAML::Value << block.name;
     if (conv) entry("kernel", block.kernel, usual.kernel);
     entry("stride", block.stride, has_weights(block.kind) ? 1 : block.kernel);

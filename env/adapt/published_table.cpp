@@ -61,12 +61,14 @@ double last_epoch(const std::vector<EpochRecord>& curve, size_t epochs, double b
   return curve[epochs - 1].spent - (epochs > 1 ? curve[epochs - 2].spent : begin);
 }
 
-RecordedSequence sequence_of(const Json& json, const AdaptTable& table, double begin, double budget) {
+RecordedSequence sequence_of(const Json& json, const AdaptTable& table, double begin,
+                             double budget) {
   const auto left = json.at("time_left_s").get<std::vector<double>>();
   RecordedRun run;
   run.curve = curve_of(json, begin, budget);
   if (std::ssize(left) != table.decisions || std::ssize(run.curve) < table.decisions)
-    throw InputError("'time_left_s' must have {} numbers, and there must be as many epochs", table.decisions);
+    throw InputError("'time_left_s' must have {} numbers, and there must be as many epochs",
+                     table.decisions);
   for (size_t decision = 1; decision < left.size(); ++decision)
     run.stops.push_back({static_cast<int>(decision), 1 - left[decision] / budget, 1,
                          last_epoch(run.curve, decision, begin)});
@@ -75,7 +77,8 @@ RecordedSequence sequence_of(const Json& json, const AdaptTable& table, double b
   const double accuracy = json.at("accuracy").get<double>();
   if (run.curve.back().accuracy != accuracy)
     throw InputError("its accuracy, {}, is not that of its last epoch", accuracy);
-  return {decisions_of(table.network, json.at("actions").get<std::vector<int>>()), {std::move(run)}};
+  return {decisions_of(table.network, json.at("actions").get<std::vector<int>>()),
+          {std::move(run)}};
 }
 
 }  // namespace

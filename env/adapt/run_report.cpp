@@ -39,8 +39,8 @@ std::string result_sentence(const RunReport& report) {
 }
 
 std::string setting_sentence(const RunReport& report) {
-  return fmt::format("Budget: {}. Decisions by {}, seed {}. The network was {}.", report.budget, report.method,
-                     report.seed, images_text(report.images));
+  return fmt::format("Budget: {}. Decisions by {}, seed {}. The network was {}.", report.budget,
+                     report.method, report.seed, images_text(report.images));
 }
 
 std::string check_sentence(const RunReport& report) {
@@ -191,8 +191,8 @@ Json json_report(const RunReport& report) {
 }  // namespace
 
 std::string images_text(const ImageCounts& images) {
-  return fmt::format("trained on {} of {} images, accuracy on {} of {}", images.train, images.all_train, images.test,
-                     images.all_test);
+  return fmt::format("trained on {} of {} images, accuracy on {} of {}", images.train,
+                     images.all_train, images.test, images.all_test);
 }
 
 double RunReport::accuracy() const { return mean_accuracy(end().curve, final_epochs); }

@@ -21,7 +21,8 @@ struct RunReport {
   std::vector<JobState> stops;  ///< at each decision, then at the end
   NetworkCheck onnx;            ///< of the network that was written
   ImageCounts images;
-  std::optional<double> unchanged;  ///< accuracy of a run with the same seed that changes nothing, where it is known
+  std::optional<double>
+      unchanged;  ///< accuracy of a run with the same seed that changes nothing, where it is known
 
   const JobState& end() const { return stops.back(); }
   /// From 0 to 1.

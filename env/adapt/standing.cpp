@@ -29,8 +29,11 @@ Standing standing(const AdaptTable& table, const Decisions& decisions, int final
   for (const RecordedSequence& sequence : table.sequences)
     all.push_back(accuracy_of(table, sequence, final_epochs));
   const double own = all[static_cast<size_t>(found - table.sequences.begin())];
-  return {.accuracy = own, .best = std::ranges::max(all), .mean = mean(all),
-          .rank = 1 + static_cast<int>(std::ranges::count_if(all, [&](double other) { return other > own; })),
+  return {.accuracy = own,
+          .best = std::ranges::max(all),
+          .mean = mean(all),
+          .rank = 1 + static_cast<int>(
+                          std::ranges::count_if(all, [&](double other) { return other > own; })),
           .sequences = static_cast<int>(all.size())};
 }
 

@@ -16,9 +16,11 @@ namespace {
 using Key = std::vector<double>;
 
 void append(Key& key, const std::optional<ChangeAtRate>& decision) {
-  if (!decision) key.insert(key.end(), {-1, -1, 0});
-  else key.insert(key.end(), {static_cast<double>(decision->kind),
-                              static_cast<double>(decision->origin), decision->rate});
+  if (!decision)
+    key.insert(key.end(), {-1, -1, 0});
+  else
+    key.insert(key.end(), {static_cast<double>(decision->kind),
+                           static_cast<double>(decision->origin), decision->rate});
 }
 
 Key key_of(std::span<const std::optional<ChangeAtRate>> decisions) {
@@ -47,14 +49,15 @@ void check_stop(const JobStop& stop) {
   if (!(stop.spent >= 0 && stop.spent <= 1) || !(stop.throughput > 0) || !(stop.epoch_share >= 0) ||
       !std::isfinite(stop.throughput + stop.epoch_share))
     throw InputError(
-        "a stop needs a spent share from 0 to 1, a throughput above 0 and a share of an epoch of 0 or "
+        "a stop needs a spent share from 0 to 1, a throughput above 0 and a share of an epoch of 0 "
+        "or "
         "more");
 }
 
 void check_run(const RecordedRun& run, size_t decisions) {
   if (run.stops.size() != decisions)
-    throw InputError("it has {} stops; a run has one after each of its {} decisions", run.stops.size(),
-                     decisions);
+    throw InputError("it has {} stops; a run has one after each of its {} decisions",
+                     run.stops.size(), decisions);
   check_curve(run.curve);
   int before = 0;
   for (const JobStop& stop : run.stops) {
@@ -63,7 +66,8 @@ void check_run(const RecordedRun& run, size_t decisions) {
     before = stop.epochs;
   }
   if (before != static_cast<int>(run.curve.size()))
-    throw InputError("its last stop is after {} epochs, its curve has {}", before, run.curve.size());
+    throw InputError("its last stop is after {} epochs, its curve has {}", before,
+                     run.curve.size());
 }
 
 void check_decisions(const AdaptTable& table, const Decisions& decisions) {
@@ -94,7 +98,8 @@ void check_sequence(const AdaptTable& table, RecordedSequence& sequence) {
 void check_header(const AdaptTable& table) {
   if (table.scenario.empty()) throw InputError("'scenario' is empty; give it a name");
   if (table.decisions < 1) throw InputError("'decisions' is {}; give at least 1", table.decisions);
-  if (table.final_epochs < 1) throw InputError("'final_epochs' is {}; give at least 1", table.final_epochs);
+  if (table.final_epochs < 1)
+    throw InputError("'final_epochs' is {}; give at least 1", table.final_epochs);
   if (table.rates.empty() ||
       std::ranges::adjacent_find(table.rates, std::greater_equal()) != table.rates.end() ||
       !(table.rates.front() > 0))
@@ -114,7 +119,8 @@ class IndexedTable {
     if (table_.sequences.empty())
       throw InputError("'sequences' is empty; give at least that without changes");
     for (size_t i = 0; i < table_.sequences.size(); ++i)
-      with_context(fmt::format("sequence {}", i + 1), [&] { check_ways_on(table_.sequences[i].decisions); });
+      with_context(fmt::format("sequence {}", i + 1),
+                   [&] { check_ways_on(table_.sequences[i].decisions); });
   }
 
   const AdaptTable& table() const { return table_; }
@@ -157,7 +163,8 @@ class IndexedTable {
       while (find(goes_on) != nullptr && !ends(goes_on));
       if (find(goes_on) == nullptr)
         throw InputError(
-            "a sequence that begins with its first {} decisions and then goes on without a change is "
+            "a sequence that begins with its first {} decisions and then goes on without a change "
+            "is "
             "missing; record it, too",
             length);
     }
@@ -169,7 +176,8 @@ class IndexedTable {
 
 class TableJob : public TrainingJob {
  public:
-  TableJob(std::shared_ptr<const IndexedTable> table, uint64_t seed) : table_(std::move(table)), seed_(seed) {
+  TableJob(std::shared_ptr<const IndexedTable> table, uint64_t seed)
+      : table_(std::move(table)), seed_(seed) {
     const AdaptTable& recorded = table_->table();
     state_.network = recorded.network;
     state_.curve = recorded.curve;
@@ -247,10 +255,10 @@ void AdaptTable::add(uint64_t seed, std::span<const JobState> states) {
   if (first.network != network || first.curve != curve || stop_of(first, curve.size()) != start)
     throw InputError("scenario '{}': a job with seed {} begins in another state than those before",
                      scenario, seed);
-  RecordedRun run{
-      seed,
-      {states.back().curve.begin() + static_cast<ptrdiff_t>(curve.size()), states.back().curve.end()},
-      {}};
+  RecordedRun run{seed,
+                  {states.back().curve.begin() + static_cast<ptrdiff_t>(curve.size()),
+                   states.back().curve.end()},
+                  {}};
   for (const JobState& state : states.subspan(1)) run.stops.push_back(stop_of(state, curve.size()));
   auto place = std::ranges::find(sequences, states.back().decisions, &RecordedSequence::decisions);
   if (place == sequences.end()) place = sequences.insert(place, {states.back().decisions, {}});

@@ -36,41 +36,41 @@ struct RecordedSequence {
 /// Recorded outcomes of one scenario.
 struct AdaptTable {
   std::string scenario;
-  Network network;             ///< at the first decision
-  std::string budget;          ///< for a person: "400 s on one GPU"
-  std::vector<double> rates;   ///< ascending
-  int decisions = 0;           ///< of a job at most: its budget may end before
-  int final_epochs = 3;        ///< the result is the mean accuracy of so many last epochs
+  Network network;                 ///< at the first decision
+  std::string budget;              ///< for a person: "400 s on one GPU"
+  std::vector<double> rates;       ///< ascending
+  int decisions = 0;               ///< of a job at most: its budget may end before
+  int final_epochs = 3;            ///< the result is the mean accuracy of so many last epochs
   std::vector<EpochRecord> curve;  ///< before the first decision
-  JobStop start;               ///< at the first decision; `epochs` is 0
+  JobStop start;                   ///< at the first decision; `epochs` is 0
   std::vector<RecordedSequence> sequences;
   bool operator==(const AdaptTable&) const = default;
 
-  /// Adds a run, to its sequence where there is one: `states` of the job at the first decision (which
-  /// sets the start of an empty table) and after each decision, the last when it is over. InputError
-  /// where it begins in another state than those before.
+  /// Adds a run, to its sequence where there is one: `states` of the job at the first decision
+  /// (which sets the start of an empty table) and after each decision, the last when it is over.
+  /// InputError where it begins in another state than those before.
   void add(uint64_t seed, std::span<const JobState> states);
 };
 
-/// Reads the own format or the published one (env/adapt/published_table.h). InputError with the file,
-/// the place and what is wrong, also of what `table_source` refuses.
+/// Reads the own format or the published one (env/adapt/published_table.h). InputError with the
+/// file, the place and what is wrong, also of what `table_source` refuses.
 AdaptTable read_table(const std::string& path);
-/// As JSON, format "reverie-adapt/1": `network` as YAML text; `curve` and every run's `curve` a row an
-/// epoch [accuracy, train accuracy, loss, spent]; `start` and `stops` rows [epochs, spent, throughput,
-/// share of an epoch]; a decision is null (go on) or {"deepen": NAME, "rate": R}, by the block's
-/// name.
+/// As JSON, format "reverie-adapt/1": `network` as YAML text; `curve` and every run's `curve` a row
+/// an epoch [accuracy, train accuracy, loss, spent]; `start` and `stops` rows [epochs, spent,
+/// throughput, share of an epoch]; a decision is null (go on) or {"deepen": NAME, "rate": R}, by
+/// the block's name.
 void write_table(const std::string& path, const AdaptTable& table);
 
 /// Jobs as they were recorded. What was not recorded is not offered.
 ///
-/// At a decision a job stands where the first recorded sequence that begins with its decisions stood;
-/// at its end that of its own sequence counts. Its network is what its decisions make of the first,
-/// also where that of the recorded job went back. Of n runs of a sequence, in the order of their
-/// seeds, seed s picks run mix64(s) mod n; so tables whose sequences have runs with the same seeds show the
-/// same training throughout. Jobs of all seeds begin in the same state. InputError where rates are not
-/// ascending, a sequence is too long, is recorded twice, cannot be taken or begins with a whole other
-/// one, a run does not fit it, or no sequence goes on without a change from one of its decisions to an
-/// end: a job must be able to do that.
+/// At a decision a job stands where the first recorded sequence that begins with its decisions
+/// stood; at its end that of its own sequence counts. Its network is what its decisions make of the
+/// first, also where that of the recorded job went back. Of n runs of a sequence, in the order of
+/// their seeds, seed s picks run mix64(s) mod n; so tables whose sequences have runs with the same
+/// seeds show the same training throughout. Jobs of all seeds begin in the same state. InputError
+/// where rates are not ascending, a sequence is too long, is recorded twice, cannot be taken or
+/// begins with a whole other one, a run does not fit it, or no sequence goes on without a change
+/// from one of its decisions to an end: a job must be able to do that.
 std::unique_ptr<JobSource> table_source(AdaptTable table);
 
 }  // namespace reverie

@@ -10,14 +10,16 @@ namespace {
 Json curve_json(const std::vector<EpochRecord>& curve) {
   Json::Array rows;
   for (const EpochRecord& epoch : curve)
-    rows.push_back(std::vector<double>{epoch.accuracy, epoch.train_accuracy, epoch.loss, epoch.spent});
+    rows.push_back(
+        std::vector<double>{epoch.accuracy, epoch.train_accuracy, epoch.loss, epoch.spent});
   return rows;
 }
 
 /// The row of numbers `what`, so many of them.
 std::vector<double> row_of(const Json& json, size_t numbers, const char* what) {
   const auto row = json.get<std::vector<double>>();
-  if (row.size() != numbers) throw InputError("{} has {} numbers; it needs {}", what, row.size(), numbers);
+  if (row.size() != numbers)
+    throw InputError("{} has {} numbers; it needs {}", what, row.size(), numbers);
   return row;
 }
 
@@ -119,13 +121,19 @@ Json table_to_json(const AdaptTable& table) {
   for (const RecordedSequence& sequence : table.sequences) {
     Json::Array runs;
     for (const RecordedRun& run : sequence.runs) runs.push_back(run_json(run));
-    sequences.push_back({{"decisions", decisions_json(table.network, sequence.decisions)}, {"runs", runs}});
+    sequences.push_back(
+        {{"decisions", decisions_json(table.network, sequence.decisions)}, {"runs", runs}});
   }
-  return {{"format", kTableFormat},     {"scenario", table.scenario},
-          {"network", to_yaml(table.network)}, {"budget", table.budget},
-          {"rates", table.rates},       {"decisions", table.decisions},
-          {"final_epochs", table.final_epochs}, {"curve", curve_json(table.curve)},
-          {"start", stop_json(table.start)},   {"sequences", sequences}};
+  return {{"format", kTableFormat},
+          {"scenario", table.scenario},
+          {"network", to_yaml(table.network)},
+          {"budget", table.budget},
+          {"rates", table.rates},
+          {"decisions", table.decisions},
+          {"final_epochs", table.final_epochs},
+          {"curve", curve_json(table.curve)},
+          {"start", stop_json(table.start)},
+          {"sequences", sequences}};
 }
 
 AdaptTable table_from_json(const Json& json) {
@@ -150,7 +158,8 @@ AdaptTable read_table(const std::string& path) {
     const Json json = Json::parse(read_file(path));
     const auto format = json.at("format").get<std::string>();
     if (format != kTableFormat && format != kPublishedFormat)
-      throw InputError("its format is '{}'; known are {} and {}", format, kTableFormat, kPublishedFormat);
+      throw InputError("its format is '{}'; known are {} and {}", format, kTableFormat,
+                       kPublishedFormat);
     AdaptTable table = format == kTableFormat ? table_from_json(json) : published_table(json);
     table_source(table);  // refuses what it could not play
     return table;

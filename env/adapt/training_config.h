@@ -77,10 +77,11 @@ struct TrainingConfig {
     v.field("rate", rate, "Learning rate that training begins with", rates_range);
     v.field("rates", rates, "Learning rates that a change can come with, ascending", rates_range);
     v.field("decay", decay, "What an epoch multiplies the learning rate by", between(0, 1));
-    v.field("noise", noise,
-            "Widening: how unequally readers share out a weight among copies; 0: a copy learns what "
-            "its original does",
-            between(0, 0.5));
+    v.field(
+        "noise", noise,
+        "Widening: how unequally readers share out a weight among copies; 0: a copy learns what "
+        "its original does",
+        between(0, 0.5));
     v.field("restart", restart, "When Adam's moments begin anew");
     v.field("seed", seed,
             "Which images are taken, and how training begins up to the first decision");

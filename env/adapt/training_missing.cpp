@@ -5,8 +5,9 @@ namespace reverie {
 
 std::unique_ptr<TrainingSource> make_training_source(const Network&, const std::string&,
                                                      const TrainingConfig&) {
-  throw InputError("training a network needs LibTorch, which this program was built without; take a table of "
-                   "recorded trainings");
+  throw InputError(
+      "training a network needs LibTorch, which this program was built without; take a table of "
+      "recorded trainings");
 }
 
 }  // namespace reverie

@@ -32,9 +32,9 @@ class RealJob : public TrainingJob {
   virtual uint64_t seed() const = 0;
   /// Trains on to the next decision, or to the end where there is none left; nothing where it
   /// stands there. After every recorded epoch `after` is called. What it throws ends the call; the
-  /// job is then whole and can go on. InputError where the budget ends before the first decision, and
-  /// where the loss is no finite number: the job is then in the middle of an epoch and of no use any
-  /// more, but as it was saved before.
+  /// job is then whole and can go on. InputError where the budget ends before the first decision,
+  /// and where the loss is no finite number: the job is then in the middle of an epoch and of no
+  /// use any more, but as it was saved before.
   virtual void go_on(const AfterEpoch& after = {}) = 0;
   /// As `TrainingJob::decide`, but does not train: `go_on` does.
   virtual void take(const std::optional<ChangeAtRate>& decision) = 0;

@@ -52,9 +52,10 @@ struct PlacementConfig {
 
   template <class V>
   void fields(V& v) {
-    v.field("devices", devices,
-            "A YAML file of devices and links, one that is built in, or cores:N or streams:N: cores "
-            "of this machine or streams of its GPU, which run what is placed");
+    v.field(
+        "devices", devices,
+        "A YAML file of devices and links, one that is built in, or cores:N or streams:N: cores "
+        "of this machine or streams of its GPU, which run what is placed");
     v.field("max_groups", max_groups,
             "Groups of operators that are placed, at most; larger graphs have larger ones",
             at_least(1));

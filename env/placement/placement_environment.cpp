@@ -119,8 +119,9 @@ double PlacementEnvironment::value(const Outcome& outcome) const {
   double relative = (1 - weight) * share(ratio(outcome.makespan.count, first.makespan.count)) +
                     weight * share(ratio(outcome.peak_bytes, first.peak_bytes));
   if (!outcome.feasible())
-    relative = kInfeasible + outcome.misplaced +
-               static_cast<double>(outcome.bytes_over) / (static_cast<double>(first.peak_bytes) + 1);
+    relative =
+        kInfeasible + outcome.misplaced +
+        static_cast<double>(outcome.bytes_over) / (static_cast<double>(first.peak_bytes) + 1);
   return 100 * relative;
 }
 

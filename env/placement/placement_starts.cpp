@@ -135,7 +135,9 @@ PreparedStart::PreparedStart(PlacementStart one, const Topology& topology,
       ranks(path_ranks(simulator.plain())),
       visits(simulator.plain(), entities) {
   if (config.fusion) fusible = find_fusible(graph, entities);
-  const auto key = [](const Outcome& of) { return std::tuple(of.misplaced, of.bytes_over, of.makespan); };
+  const auto key = [](const Outcome& of) {
+    return std::tuple(of.misplaced, of.bytes_over, of.makespan);
+  };
   for (int device = 0; device < topology.size(); ++device) {
     const std::vector<int> all(static_cast<size_t>(graph.size()), device);
     Timeline timeline;

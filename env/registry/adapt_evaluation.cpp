@@ -24,7 +24,9 @@ const AdaptEnvironment& adapting(const Environment& environment) {
   return dynamic_cast<const AdaptEnvironment&>(environment.unwrapped());
 }
 
-const JobState& job_of(const Solution& solution) { return dynamic_cast<const AdaptSolution&>(solution).job; }
+const JobState& job_of(const Solution& solution) {
+  return dynamic_cast<const AdaptSolution&>(solution).job;
+}
 
 /// Every choice but NO-OP.
 std::vector<Action> choices_of(const ActionMask& mask) {
@@ -62,7 +64,8 @@ class Results {
 
 using Choose = std::function<Action(const Environment&)>;
 
-MethodResult play_episode(std::unique_ptr<Environment> environment, uint64_t seed, const Choose& choose) {
+MethodResult play_episode(std::unique_ptr<Environment> environment, uint64_t seed,
+                          const Choose& choose) {
   Results results(environment->spec());
   environment->reset(seed);
   for (bool over = false; !over;) {
@@ -76,7 +79,8 @@ MethodResult play_episode(std::unique_ptr<Environment> environment, uint64_t see
 
 Action no_op(const Environment& environment) { return {environment.spec().no_op(), 0, 0}; }
 
-/// The next of all changes of the blocks that the network began with, block by block, at the lowest rate.
+/// The next of all changes of the blocks that the network began with, block by block, at the lowest
+/// rate.
 Action early_choice(const Environment& environment) {
   const ActionMask mask = environment.mask();
   const JobState& job = adapting(environment).job();
@@ -97,8 +101,10 @@ MethodResult play_all(std::unique_ptr<Environment> environment, uint64_t seed) {
       const std::unique_ptr<Environment> next = here.fork();
       const StepResult step = next->step(action);
       results.worked(next->counters());
-      if (step.terminated || step.truncated) results.ended(*next);
-      else try_all(*next);
+      if (step.terminated || step.truncated)
+        results.ended(*next);
+      else
+        try_all(*next);
     }
   };
   try_all(*environment);
@@ -108,7 +114,8 @@ MethodResult play_all(std::unique_ptr<Environment> environment, uint64_t seed) {
 
 /// A decision as a person names it.
 struct NamedDecision {
-  std::string text;   ///< "deepen conv1 at 0.003", "deepen conv1" (at the lowest rate), "deepen at 0.003: conv1", "go on"
+  std::string text;   ///< "deepen conv1 at 0.003", "deepen conv1" (at the lowest rate), "deepen at
+                      ///< 0.003: conv1", "go on"
   int primary = 0;    ///< of the action
   std::string block;  ///< that it changes; empty for "go on"
 };
@@ -128,8 +135,8 @@ bool is_written(const std::string& text, double number) {
   return error == std::errc() && end == text.data() + text.size() && read == number;
 }
 
-/// The number of an action by its kind ("deepen") and a rate, in numbers or words; without one the lowest is meant.
-/// NO-OP's where there is none such.
+/// The number of an action by its kind ("deepen") and a rate, in numbers or words; without one the
+/// lowest is meant. NO-OP's where there is none such.
 int action_named(const std::string& kind, const std::string& rate, const EnvSpec& spec,
                  const std::vector<double>& rates) {
   size_t number = 0;  // of those of this kind
@@ -143,14 +150,16 @@ int action_named(const std::string& kind, const std::string& rate, const EnvSpec
 }
 
 [[noreturn]] void refuse(const std::string& text, const std::vector<double>& rates) {
-  throw InputError("'{}' is no decision; give '{}', or 'deepen' or 'widen' with a block{}", text, kGoOn,
-                   rates.size() < 2 ? ": 'deepen conv1'"
-                                    : fmt::format(", and a rate of {} where it shall not be the lowest: "
-                                                  "'deepen conv1 at {}'",
-                                                  fmt::join(rates, ", "), rates[1]));
+  throw InputError(
+      "'{}' is no decision; give '{}', or 'deepen' or 'widen' with a block{}", text, kGoOn,
+      rates.size() < 2 ? ": 'deepen conv1'"
+                       : fmt::format(", and a rate of {} where it shall not be the lowest: "
+                                     "'deepen conv1 at {}'",
+                                     fmt::join(rates, ", "), rates[1]));
 }
 
-NamedDecision named_decision(const std::string& text, const EnvSpec& spec, const std::vector<double>& rates) {
+NamedDecision named_decision(const std::string& text, const EnvSpec& spec,
+                             const std::vector<double>& rates) {
   NamedDecision decision;
   decision.text = text;
   if (text == kGoOn) return decision;
@@ -160,10 +169,12 @@ NamedDecision named_decision(const std::string& text, const EnvSpec& spec, const
     std::tie(action, rate) = split_at(action, action.find(kAt), sizeof(kAt) - 1);
   } else {
     std::tie(action, decision.block) = split_at(text, text.find(' '), 1);
-    std::tie(decision.block, rate) = split_at(decision.block, decision.block.rfind(kAt), sizeof(kAt) - 1);
+    std::tie(decision.block, rate) =
+        split_at(decision.block, decision.block.rfind(kAt), sizeof(kAt) - 1);
   }
   decision.primary = action_named(action, rate, spec, rates);
-  if (decision.primary == spec.no_op() || action == kGoOn || decision.block.empty()) refuse(text, rates);
+  if (decision.primary == spec.no_op() || action == kGoOn || decision.block.empty())
+    refuse(text, rates);
   return decision;
 }
 
@@ -174,8 +185,9 @@ Action fixed_choice(const Environment& environment, const std::vector<NamedDecis
   if (decision.block.empty()) return {0, 0, 0};
   const Action action{decision.primary, job.network.origin_of(decision.block) + 1, 0};
   if (!environment.mask().allows(action))
-    throw InputError("{}: '{}' is not offered at decision {}", environment.spec().starts.front().name,
-                     decision.text, job.decisions.size() + 1);
+    throw InputError("{}: '{}' is not offered at decision {}",
+                     environment.spec().starts.front().name, decision.text,
+                     job.decisions.size() + 1);
   return action;
 }
 
@@ -184,17 +196,25 @@ class AdaptCase : public EvaluationCase {
   AdaptCase(const Environment& prototype, int start, const std::vector<NamedDecision>& fixed)
       : prototype_(prototype), start_(start), fixed_(fixed) {}
 
-  std::unique_ptr<Environment> make() const override { return select_starts(prototype_.fork(), {start_}); }
+  std::unique_ptr<Environment> make() const override {
+    return select_starts(prototype_.fork(), {start_});
+  }
 
   std::vector<EvaluationMethod> baselines() const override {
-    std::vector<EvaluationMethod> all = {random(), episode("nothing", "no change", no_op),
-                                         episode("early", "a change at every decision", early_choice)};
+    std::vector<EvaluationMethod> all = {
+        random(), episode("nothing", "no change", no_op),
+        episode("early", "a change at every decision", early_choice)};
     if (!fixed_.empty())
-      all.push_back(episode("fixed", "the sequence of the configuration",
-                            [this](const Environment& here) { return fixed_choice(here, fixed_); }));
+      all.push_back(
+          episode("fixed", "the sequence of the configuration",
+                  [this](const Environment& here) { return fixed_choice(here, fixed_); }));
     if (spec().source == "table")
-      all.push_back({.name = "exhaustive", .budget = "all sequences once", .draws = true, .equal_time = false,
-                     .run = [this](const MethodLimits& limits) { return play_all(make(), limits.seed); }});
+      all.push_back(
+          {.name = "exhaustive",
+           .budget = "all sequences once",
+           .draws = true,
+           .equal_time = false,
+           .run = [this](const MethodLimits& limits) { return play_all(make(), limits.seed); }});
     return all;
   }
 
@@ -226,17 +246,19 @@ class AdaptCase : public EvaluationCase {
       decisions.push_back(decisions_text(job, spec().primary_actions() > 4));
       parameters.push_back(fmt::format("{}", job.network.parameters()));
       epochs.push_back(fmt::format("{}", job.curve.size()));
-      said.details.push_back({{"decisions", decisions.back()}, {"accuracy_of_epochs", accuracies(job)}});
+      said.details.push_back(
+          {{"decisions", decisions.back()}, {"accuracy_of_epochs", accuracies(job)}});
       if (job.over) curves.push_back(curve_of(method.method, job));
     }
     said.sentences = {
         fmt::format("{}: {} and {:.0f} % of the budget before the first decision; accuracy "
                     "{:.2f} % then, with {} parameters.",
-                    name(), counted(first.curve.size(), "epoch"), 100 * first.spent, begun->info().objective(spec()),
-                    first.network.parameters())};
+                    name(), counted(first.curve.size(), "epoch"), 100 * first.spent,
+                    begun->info().objective(spec()), first.network.parameters())};
     said.columns = {{"decisions", decisions}, {"parameters", parameters}, {"epochs", epochs}};
     said.plots = {line_chart("Accuracy of each method's best run",
-                             {.x_label = "share of the budget, %", .y_label = "accuracy, %"}, curves)};
+                             {.x_label = "share of the budget, %", .y_label = "accuracy, %"},
+                             curves)};
     return said;
   }
 
@@ -244,8 +266,12 @@ class AdaptCase : public EvaluationCase {
   const EnvSpec& spec() const { return prototype_.spec(); }
   const std::string& name() const { return spec().starts[static_cast<size_t>(start_)].name; }
 
-  EvaluationMethod episode(const std::string& method, const std::string& budget, Choose choose) const {
-    return {.name = method, .budget = budget, .draws = true, .equal_time = false,
+  EvaluationMethod episode(const std::string& method, const std::string& budget,
+                           Choose choose) const {
+    return {.name = method,
+            .budget = budget,
+            .draws = true,
+            .equal_time = false,
             .run = [this, choose = std::move(choose)](const MethodLimits& limits) {
               return play_episode(make(), limits.seed, choose);
             }};
@@ -284,8 +310,10 @@ class AdaptCase : public EvaluationCase {
 class AdaptCases : public EvaluationCases {
  public:
   AdaptCases(MadeEnvironment made, const AdaptEvaluationConfig& how) : made_(std::move(made)) {
-    const std::vector<double>& rates = adapting(*made_.environment).starts().front().source->rates();
-    for (const std::string& decision : how.fixed) fixed_.push_back(named_decision(decision, spec(), rates));
+    const std::vector<double>& rates =
+        adapting(*made_.environment).starts().front().source->rates();
+    for (const std::string& decision : how.fixed)
+      fixed_.push_back(named_decision(decision, spec(), rates));
     for (int start = 0; start < spec().start_states(); ++start)
       cases_.push_back(std::make_unique<AdaptCase>(*made_.environment, start, fixed_));
   }
@@ -294,8 +322,9 @@ class AdaptCases : public EvaluationCases {
   std::vector<std::string> warnings() const override { return made_.warnings; }
   const std::vector<std::unique_ptr<EvaluationCase>>& cases() const override { return cases_; }
   std::vector<std::string> sentences() const override {
-    return {fmt::format("Accuracies are by {}, at the end of the budget.", spec().source),
-            "An episode without an end has no result; `no-op` is the network at the first decision."};
+    return {
+        fmt::format("Accuracies are by {}, at the end of the budget.", spec().source),
+        "An episode without an end has no result; `no-op` is the network at the first decision."};
   }
 
  private:
@@ -306,7 +335,8 @@ class AdaptCases : public EvaluationCases {
 
 }  // namespace
 
-std::unique_ptr<EvaluationCases> adapt_cases(MadeEnvironment made, const AdaptEvaluationConfig& how) {
+std::unique_ptr<EvaluationCases> adapt_cases(MadeEnvironment made,
+                                             const AdaptEvaluationConfig& how) {
   return std::make_unique<AdaptCases>(std::move(made), how);
 }
 

@@ -14,7 +14,8 @@ namespace {
 
 constexpr int kFinalEpochs = 3;
 
-AdaptStart start_of(const std::string& input, const AdaptConfig& config, std::vector<std::string>& names) {
+AdaptStart start_of(const std::string& input, const AdaptConfig& config,
+                    std::vector<std::string>& names) {
   const std::string ending = std::filesystem::path(input).extension().string();
   AdaptStart start;
   if (ending == ".json") {
@@ -27,7 +28,8 @@ AdaptStart start_of(const std::string& input, const AdaptConfig& config, std::ve
     start.final_epochs = kFinalEpochs;
     start.source = make_training_source(network, names.back(), config.train);
   } else {
-    throw InputError("{}: `adapt` takes networks (NAME.yaml, NAME.onnx) and tables (NAME.json)", input);
+    throw InputError("{}: `adapt` takes networks (NAME.yaml, NAME.onnx) and tables (NAME.json)",
+                     input);
   }
   if (config.final_epochs > 0) start.final_epochs = config.final_epochs;
   return start;
@@ -40,11 +42,15 @@ class AdaptKind : public EnvironmentKind {
 
   MadeEnvironment make(const EnvironmentConfig& config) const override {
     if (config.inputs.empty())
-      throw InputError("no scenario: name at least one network (NAME.yaml, NAME.onnx) or table (NAME.json)");
+      throw InputError(
+          "no scenario: name at least one network (NAME.yaml, NAME.onnx) or table (NAME.json)");
     std::vector<AdaptStart> starts;
     std::vector<std::string> names;
-    for (const std::string& input : config.inputs) starts.push_back(start_of(input, config.adapt, names));
-    return {std::make_unique<AdaptEnvironment>(std::move(starts), config.adapt.reward, config.horizon), {}};
+    for (const std::string& input : config.inputs)
+      starts.push_back(start_of(input, config.adapt, names));
+    return {
+        std::make_unique<AdaptEnvironment>(std::move(starts), config.adapt.reward, config.horizon),
+        {}};
   }
 
   /// Jobs end by themselves: a longer horizon changes nothing.

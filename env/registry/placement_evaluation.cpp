@@ -119,9 +119,9 @@ class PlacementCase : public EvaluationCase {
       if (!best || outcome.makespan < best->methods.front().outcome.makespan)
         best = std::move(result);
     }
-    said.sentences = {fmt::format(
-        "{}: {} on {}; {}no placement takes less than {:.4f} ms.", name(), counted(graph_.size(), "operator"),
-        topology().name, measure_ ? "by the simulator " : "", bound_.milliseconds())};
+    said.sentences = {fmt::format("{}: {} on {}; {}no placement takes less than {:.4f} ms.", name(),
+                                  counted(graph_.size(), "operator"), topology().name,
+                                  measure_ ? "by the simulator " : "", bound_.milliseconds())};
     said.columns = {{measure_ ? "simulated makespan / bound" : "makespan / bound", ratios},
                     {"peak memory", peaks}};
     if (best) said.plots = {gantt_svg(best->placed(graph_), topology(), best->timeline, bound_)};

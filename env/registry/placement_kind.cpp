@@ -32,8 +32,8 @@ Starts read_starts(const EnvironmentConfig& config) {
   for (const std::string& input : config.inputs) {
     std::optional<OnDevices> on_own;
     if (own) on_own = read_on_devices(input, own, how.input);
-    PlacementInput read = on_own ? std::move(on_own->input)
-                                 : read_placement_input(input, all.topology, how.input);
+    PlacementInput read =
+        on_own ? std::move(on_own->input) : read_placement_input(input, all.topology, how.input);
     for (const std::string& warning : read.warnings)
       all.warnings.push_back(fmt::format("{}: {}", input, warning));
     names.push_back(graph_name(input, names));

@@ -17,7 +17,8 @@ namespace {
 
 void require_no_inputs(const EnvironmentConfig& config) {
   if (!config.inputs.empty())
-    throw InputError("{} takes no inputs, such as '{}'; leave them out", config.kind, config.inputs.front());
+    throw InputError("{} takes no inputs, such as '{}'; leave them out", config.kind,
+                     config.inputs.front());
 }
 
 class ToyKind : public EnvironmentKind {
@@ -44,12 +45,16 @@ class KnapsackKind : public EnvironmentKind {
 
 }  // namespace
 
-MadeEnvironment EnvironmentKind::make_by(const EnvironmentConfig&, const std::string& source) const {
-  throw InputError("{} has no metrics that could come from '{}'; leave the source out", name(), source);
+MadeEnvironment EnvironmentKind::make_by(const EnvironmentConfig&,
+                                         const std::string& source) const {
+  throw InputError("{} has no metrics that could come from '{}'; leave the source out", name(),
+                   source);
 }
 
-MadeEnvironment EnvironmentKind::make_surrogate(const EnvironmentConfig&, const std::string& source) const {
-  throw InputError("{} has no rewards that could come from '{}': it has no surrogate", name(), source);
+MadeEnvironment EnvironmentKind::make_surrogate(const EnvironmentConfig&,
+                                                const std::string& source) const {
+  throw InputError("{} has no rewards that could come from '{}': it has no surrogate", name(),
+                   source);
 }
 
 std::unique_ptr<EvaluationCases> EnvironmentKind::evaluation(const EnvironmentConfig& config,
@@ -68,8 +73,8 @@ std::unique_ptr<EvaluationCases> EnvironmentKind::evaluation(const EnvironmentCo
 const std::vector<const EnvironmentKind*>& environment_kinds() {
   static const ToyKind toy;
   static const KnapsackKind knapsack;
-  static const std::vector<const EnvironmentKind*> kinds = {&rewrite_kind(), &adapt_kind(), &placement_kind(),
-                                                            &toy, &knapsack};
+  static const std::vector<const EnvironmentKind*> kinds = {&rewrite_kind(), &adapt_kind(),
+                                                            &placement_kind(), &toy, &knapsack};
   return kinds;
 }
 
@@ -95,8 +100,10 @@ MadeEnvironment make_environment(const EnvironmentConfig& config) {
 std::string file_word(const std::string& method) {
   std::string word;
   for (const char c : method)
-    if (std::isalnum(static_cast<unsigned char>(c))) word += c;
-    else if (c == ' ') word += '-';
+    if (std::isalnum(static_cast<unsigned char>(c)))
+      word += c;
+    else if (c == ' ')
+      word += '-';
   return word;
 }
 

@@ -31,7 +31,8 @@ struct EnvironmentConfig {
   void fields(V& v) {
     v.field("kind", kind, "Which environment: rewrite, adapt, placement, toy or knapsack");
     v.field("inputs", inputs, "Files that it begins from, such as ONNX models");
-    v.field("horizon", horizon, "Steps after which an episode ends; 0: as many as the environment finds right",
+    v.field("horizon", horizon,
+            "Steps after which an episode ends; 0: as many as the environment finds right",
             at_least(0));
     v.section("rewrite", rewrite, "Rewriting of tensor graphs");
     v.section("adapt", adapt, "Adapting a network while it trains");
@@ -84,9 +85,10 @@ class EnvironmentKind {
   /// The same, its metrics and rewards by another source, such as a measuring one for validation.
   /// InputError where the environment knows no other.
   virtual MadeEnvironment make_by(const EnvironmentConfig& config, const std::string& source) const;
-  /// The same transitions, rewards of `source`, which costs nothing to ask: for the surrogate dream.
-  /// InputError where the environment knows none, or `source` is empty or measures.
-  virtual MadeEnvironment make_surrogate(const EnvironmentConfig& config, const std::string& source) const;
+  /// The same transitions, rewards of `source`, which costs nothing to ask: for the surrogate
+  /// dream. InputError where the environment knows none, or `source` is empty or measures.
+  virtual MadeEnvironment make_surrogate(const EnvironmentConfig& config,
+                                         const std::string& source) const;
   /// Start states to compare a policy on, with the kind's baselines and what becomes of solutions.
   /// InputError as by `make`, and where results are to be measured and cannot be.
   virtual std::unique_ptr<EvaluationCases> evaluation(const EnvironmentConfig& config,
@@ -103,7 +105,8 @@ const std::vector<const EnvironmentKind*>& environment_kinds();
 /// By its name; InputError lists the names.
 const EnvironmentKind& environment_kind(const std::string& name);
 
-/// Of YAML, as dump_config writes it; defaults where it is empty. InputError where a key is unknown.
+/// Of YAML, as dump_config writes it; defaults where it is empty. InputError where a key is
+/// unknown.
 EnvironmentConfig environment_from(const std::string& yaml);
 
 /// That of the configuration's kind.

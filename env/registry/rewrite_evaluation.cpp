@@ -74,13 +74,18 @@ std::string error_text(const Json& verified) {
 
 Series line_of(const std::string& name, const std::vector<double>& values) {
   Series line{name, {}, false};
-  for (size_t i = 0; i < values.size(); ++i) line.points.emplace_back(static_cast<double>(i), values[i]);
+  for (size_t i = 0; i < values.size(); ++i)
+    line.points.emplace_back(static_cast<double>(i), values[i]);
   return line;
 }
 
 MeasuredResult measured_result(const EndToEnd& time, const MedianInterval& ratio) {
-  return {time.median.milliseconds(), time.low.milliseconds(), time.high.milliseconds(),
-          100 * (1 - ratio.median),   100 * (1 - ratio.high),  100 * (1 - ratio.low),
+  return {time.median.milliseconds(),
+          time.low.milliseconds(),
+          time.high.milliseconds(),
+          100 * (1 - ratio.median),
+          100 * (1 - ratio.high),
+          100 * (1 - ratio.low),
           time.repeats};
 }
 
@@ -101,7 +106,8 @@ std::string rules_used(std::span<const FinishedMethod> methods, const RuleSet& r
     rows.push_back(rules.name(rule));
     cells.emplace_back();
     for (const std::vector<RewriteStep>* path : paths)
-      cells.back().push_back(static_cast<double>(std::ranges::count(*path, rule, &RewriteStep::rule)));
+      cells.back().push_back(
+          static_cast<double>(std::ranges::count(*path, rule, &RewriteStep::rule)));
   }
   return heat_map("Rewrites of each rule in the best run", rows, columns, cells);
 }
@@ -160,13 +166,15 @@ std::vector<std::string> RewriteCases::sentences() const {
   const CostModel::Counters counters = context_->cost->counters();
   std::string costs = "Estimated costs are by " + context_->cost->name();
   if (counters.estimates > 0)
-    costs += fmt::format(", which does not know {} of the {} operators asked for and estimates them",
-                         counters.estimates, counters.operators);
+    costs +=
+        fmt::format(", which does not know {} of the {} operators asked for and estimates them",
+                    counters.estimates, counters.operators);
   std::vector<std::string> all = {costs + "."};
   if (machine_)
-    all.push_back(fmt::format("Measured times are end to end on {} ({}), in interleaved rounds; a "
-                              "gain is paired with the original of the same round.",
-                              machine_->device, machine_->library));
+    all.push_back(
+        fmt::format("Measured times are end to end on {} ({}), in interleaved rounds; a "
+                    "gain is paired with the original of the same round.",
+                    machine_->device, machine_->library));
   all.push_back("Every result was compared with the original on random inputs.");
   return all;
 }
@@ -229,8 +237,7 @@ std::vector<EvaluationMethod> RewriteCase::baselines() const {
                                  fmt::format("the best of {}", counted(orders, "order")));
   list.draws = true;
   return {random, method("greedy", greedy_search, options(1), ""), list,
-          method("taso", taso_search, options(expansions),
-                 counted(expansions, "expansion"))};
+          method("taso", taso_search, options(expansions), counted(expansions, "expansion"))};
 }
 
 std::optional<EnvCounters> RewriteCase::shared_counters() const {
@@ -261,8 +268,10 @@ Artifact RewriteCase::write(const Solution& solution, const std::string& method,
   if (!agreement.agree && !agreement.disagree())
     throw InputError("{}: of what {} made of it {}", path_, method, agreement.reason);
   if (!agreement.agree)
-    throw InputError("{}: what {} made of it disagrees with the original ({}); this is an error of "
-                     "a rule, please report it", path_, method, agreement.reason);
+    throw InputError(
+        "{}: what {} made of it disagrees with the original ({}); this is an error of "
+        "a rule, please report it",
+        path_, method, agreement.reason);
   create_directory(directory + "/models");
   Artifact artifact;
   artifact.file = fmt::format("models/{}.{}.onnx", name_, file_word(method));
@@ -322,9 +331,9 @@ std::string RewriteCase::running_costs(std::span<const FinishedMethod> methods) 
       fmt::format("As the machine runs them, fused, the original is estimated at {:.4g} ms",
                   running_cost(*cost_, model_.graph).runtime.milliseconds());
   for (const FinishedMethod& method : methods)
-    sentence += fmt::format(
-        ", {} at {:.4g}", method.method,
-        running_cost(*cost_, rewritten(*method.solution).graph).runtime.milliseconds());
+    sentence +=
+        fmt::format(", {} at {:.4g}", method.method,
+                    running_cost(*cost_, rewritten(*method.solution).graph).runtime.milliseconds());
   return sentence + ".";
 }
 
@@ -332,16 +341,19 @@ std::vector<std::string> RewriteCase::sentences(std::span<const FinishedMethod> 
   const Cost initial = fresh_start().cost();
   const int64_t kernels = FileCosts(*context_->rules, cost_).of(model_.graph).launches;
   std::vector<std::string> all = {fmt::format(
-      "{}: {}; the original is estimated at {:.4g} ms, {:.3g} GFLOP, {:.3g} MB of traffic, {}.", path_,
-      counted(model_.nodes, "node"), initial.runtime.milliseconds(), static_cast<double>(initial.flops) * 1e-9,
-      static_cast<double>(initial.bytes) * 1e-6, counted(kernels, "kernel"))};
+      "{}: {}; the original is estimated at {:.4g} ms, {:.3g} GFLOP, {:.3g} MB of traffic, {}.",
+      path_, counted(model_.nodes, "node"), initial.runtime.milliseconds(),
+      static_cast<double>(initial.flops) * 1e-9, static_cast<double>(initial.bytes) * 1e-6,
+      counted(kernels, "kernel"))};
   if (cost_->fuses()) all.push_back(running_costs(methods));
   double estimated = estimated_share(initial);
   for (const FinishedMethod& method : methods)
     estimated = std::max(estimated, estimated_share(rewritten(*method.solution).cost));
   if (estimated > 0)
-    all.push_back(fmt::format("Up to {:.1f} % of the time of a graph here stands for operators that "
-                              "the cost source does not know.", 100 * estimated));
+    all.push_back(
+        fmt::format("Up to {:.1f} % of the time of a graph here stands for operators that "
+                    "the cost source does not know.",
+                    100 * estimated));
   for (const auto& [name, files] : fixed_dimensions(methods))
     all.push_back(fmt::format(
         "Dimension '{}' is symbolic in the original; it is fixed to the extent assumed for it "
@@ -360,7 +372,8 @@ CaseDescription RewriteCase::describe(std::span<const FinishedMethod> methods) c
     const std::vector<double> along = run_times_along(solution.rewrites);
     const int64_t bytes = solution.graph.weight_bytes();
     rewrites.push_back(fmt::format("{}", solution.rewrites.size()));
-    growth.push_back(bytes > 0 ? fmt::format("x{:.2f}", static_cast<double>(bytes) / weights) : "-");
+    growth.push_back(bytes > 0 ? fmt::format("x{:.2f}", static_cast<double>(bytes) / weights)
+                               : "-");
     errors.push_back(error_text(method.artifact.verified));
     said.details.push_back({{"cost", cost_json(solution.cost)},
                             {"weight_bytes", bytes},

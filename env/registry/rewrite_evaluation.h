@@ -51,8 +51,8 @@ class RewriteCase : public EvaluationCase {
   CaseDescription describe(std::span<const FinishedMethod> methods) const override;
 
   /// Any search as a method, from this model on, by these options but the seed and the time limit.
-  EvaluationMethod method(const std::string& name, SearchMethod search, const SearchOptions& options,
-                          const std::string& budget) const;
+  EvaluationMethod method(const std::string& name, SearchMethod search,
+                          const SearchOptions& options, const std::string& budget) const;
   const std::shared_ptr<const RuleSet>& rules() const { return context_->rules; }
   /// Of what can be written of this model.
   const std::shared_ptr<CostModel>& cost() const { return cost_; }
@@ -70,8 +70,9 @@ class RewriteCase : public EvaluationCase {
   std::shared_ptr<CostModel> cost_;
 };
 
-/// One case for each input of the configuration. A reward that measures is replaced by the estimated
-/// one. InputError for a model that cannot be read, and where the machine that measures is not there.
+/// One case for each input of the configuration. A reward that measures is replaced by the
+/// estimated one. InputError for a model that cannot be read, and where the machine that measures
+/// is not there.
 std::unique_ptr<EvaluationCases> rewrite_cases(const EnvironmentConfig& config,
                                                const RewriteEvaluationConfig& how,
                                                const EvaluationPlan& plan);

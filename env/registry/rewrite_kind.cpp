@@ -42,9 +42,9 @@ MadeEnvironment make_rewriting(const EnvironmentConfig& config, MeasureGraph mea
   environment.horizon = config.horizon;
   const std::string machine = machine_name_beside(rewrite.measure.machine, rewrite.cost);
   environment.measures_opaque_nodes = is_machine(machine) && machine_runs_files(machine);
-  made.environment = std::make_unique<RewriteEnvironment>(std::move(starts), rules,
-                                                          costs_as_written(cost, newest),
-                                                          std::move(environment), std::move(measure));
+  made.environment =
+      std::make_unique<RewriteEnvironment>(std::move(starts), rules, costs_as_written(cost, newest),
+                                           std::move(environment), std::move(measure));
   return made;
 }
 
@@ -67,22 +67,27 @@ class RewriteKind : public EnvironmentKind {
     return make_rewriting(config, nullptr);
   }
 
-  MadeEnvironment make_by(const EnvironmentConfig& config, const std::string& source) const override {
+  MadeEnvironment make_by(const EnvironmentConfig& config,
+                          const std::string& source) const override {
     EnvironmentConfig other = config;
     other.rewrite.cost = source;
     return make(other);
   }
 
-  /// Where whole graphs are measured (measured_every_k) their times alone are replaced, by sums of costs,
-  /// and after every step; the costs that states show stay, unless they are measured too.
-  MadeEnvironment make_surrogate(const EnvironmentConfig& config, const std::string& source) const override {
+  /// Where whole graphs are measured (measured_every_k) their times alone are replaced, by sums of
+  /// costs, and after every step; the costs that states show stay, unless they are measured too.
+  MadeEnvironment make_surrogate(const EnvironmentConfig& config,
+                                 const std::string& source) const override {
     if (source.empty())
-      throw InputError("a surrogate needs costs: name their source, such as fitted:FILE, by "
-                       "dream.surrogate_source");
+      throw InputError(
+          "a surrogate needs costs: name their source, such as fitted:FILE, by "
+          "dream.surrogate_source");
     const std::shared_ptr<CostModel> costs = make_cost_model(source);
     if (!costs->deterministic())
-      throw InputError("the cost source '{}' measures, which a surrogate must not; fit one to "
-                       "measurements (optimize --fit-out) or take roofline:<device>", source);
+      throw InputError(
+          "the cost source '{}' measures, which a surrogate must not; fit one to "
+          "measurements (optimize --fit-out) or take roofline:<device>",
+          source);
     EnvironmentConfig other = config;
     const bool measured_states = !make_cost_model(config.rewrite.cost)->deterministic();
     if (config.rewrite.environment.reward != RewardKind::kMeasuredEveryK || measured_states)
@@ -101,7 +106,8 @@ class RewriteKind : public EnvironmentKind {
     return rewrite_cases(config, how.rewrite, plan);
   }
 
-  std::string measured_on(const EnvironmentConfig& config, const std::string& source) const override {
+  std::string measured_on(const EnvironmentConfig& config,
+                          const std::string& source) const override {
     return machine_name_beside(config.rewrite.measure.machine, source);
   }
 };

@@ -4,9 +4,9 @@
 
 namespace reverie {
 
-/// The entry of the environment `rewrite`. Inputs: ONNX files, each a start graph. Costs are those of
-/// what can be written (core/search/written_costs.h); of several models, at the oldest opset that one
-/// of them is held to.
+/// The entry of the environment `rewrite`. Inputs: ONNX files, each a start graph. Costs are those
+/// of what can be written (core/search/written_costs.h); of several models, at the oldest opset
+/// that one of them is held to.
 const EnvironmentKind& rewrite_kind();
 
 /// Times whole graphs beside costs from `cost_source` (machine_beside), one at a time however many

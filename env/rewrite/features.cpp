@@ -10,17 +10,38 @@ namespace reverie {
 
 const GraphFeatureNames& graph_feature_names() {
   static const GraphFeatureNames names = {
-      {"cost / initial cost of all", "best gain, percent of the initial cost", "log FLOPs / 32",
-       "log bytes of traffic / 32", "log elements / 32", "rank / 8", "log extent -4 / 16",
-       "log extent -3 / 16", "log extent -2 / 16", "log extent -1 / 16", "inputs / 8",
-       "constant inputs / 8", "log bytes of constant inputs / 32", "uses / 8", "is a graph output",
-       "log kernel height / 4", "log kernel width / 4", "log stride / 4", "log sum of pads / 4",
-       "log groups / 8", "axis / 8", "relu fused", "sigmoid fused", "tanh fused", "permutation 0 / 8",
-       "permutation 1 / 8", "permutation 2 / 8", "permutation 3 / 8"},
+      {"cost / initial cost of all",
+       "best gain, percent of the initial cost",
+       "log FLOPs / 32",
+       "log bytes of traffic / 32",
+       "log elements / 32",
+       "rank / 8",
+       "log extent -4 / 16",
+       "log extent -3 / 16",
+       "log extent -2 / 16",
+       "log extent -1 / 16",
+       "inputs / 8",
+       "constant inputs / 8",
+       "log bytes of constant inputs / 32",
+       "uses / 8",
+       "is a graph output",
+       "log kernel height / 4",
+       "log kernel width / 4",
+       "log stride / 4",
+       "log sum of pads / 4",
+       "log groups / 8",
+       "axis / 8",
+       "relu fused",
+       "sigmoid fused",
+       "tanh fused",
+       "permutation 0 / 8",
+       "permutation 1 / 8",
+       "permutation 2 / 8",
+       "permutation 3 / 8"},
       {"operand / 8", "rank / 8", "log extent -4 / 16", "log extent -3 / 16", "log extent -2 / 16",
        "log extent -1 / 16", "log elements / 32"},
-      {"cost", "FLOPs", "traffic", "launches", "bytes of weights", "log nodes / 16", "log edges / 16",
-       "log matches of all rules / 16"}};
+      {"cost", "FLOPs", "traffic", "launches", "bytes of weights", "log nodes / 16",
+       "log edges / 16", "log matches of all rules / 16"}};
   return names;
 }
 
@@ -143,13 +164,13 @@ void write_graph_targets(const FeatureContext& context, GraphFeatures* features)
     return ratio(static_cast<double>(value), static_cast<double>(reference));
   };
   features->graph_targets = {relative(context.cost.runtime.count, context.initial.runtime.count),
-                       relative(context.cost.flops, context.initial.flops),
-                       relative(context.cost.bytes, context.initial.bytes),
-                       relative(context.cost.launches, context.initial.launches),
-                       relative(context.weight_bytes, context.initial_weight_bytes),
-                       log_of(features->node_count()) / 16,
-                       log_of(features->edge_count()) / 16,
-                       log_of(static_cast<double>(context.matches)) / 16};
+                             relative(context.cost.flops, context.initial.flops),
+                             relative(context.cost.bytes, context.initial.bytes),
+                             relative(context.cost.launches, context.initial.launches),
+                             relative(context.weight_bytes, context.initial_weight_bytes),
+                             log_of(features->node_count()) / 16,
+                             log_of(features->edge_count()) / 16,
+                             log_of(static_cast<double>(context.matches)) / 16};
 }
 
 }  // namespace

@@ -17,11 +17,12 @@ class Regions;  // env/rewrite/regions.h
 /// graphs stay small. Nodes stand in topological order (Graph::topological_order), edges by
 /// receiver, then by operand; hence isomorphic graphs have equal features.
 ///
-/// A node that a step does not touch keeps its row ("best gain" apart, where the step changes what is
-/// offered at it), which is what storage and caches share. Targets are shares of the current cost.
+/// A node that a step does not touch keeps its row ("best gain" apart, where the step changes what
+/// is offered at it), which is what storage and caches share. Targets are shares of the current
+/// cost.
 ///
-/// Names of the columns; log(x) is log2(1 + x). Extents are those of output 0, the innermost last, 0
-/// where it has fewer. Values of the graph are relative to the start, but for sizes and matches.
+/// Names of the columns; log(x) is log2(1 + x). Extents are those of output 0, the innermost last,
+/// 0 where it has fewer. Values of the graph are relative to the start, but for sizes and matches.
 struct GraphFeatureNames {
   std::vector<std::string> nodes, edges, graph;
 };
@@ -31,7 +32,7 @@ const GraphFeatureNames& graph_feature_names();
 struct FeatureContext {
   Cost initial;
   int64_t initial_weight_bytes = 0;
-  Cost cost;          ///< of the graph
+  Cost cost;  ///< of the graph
   int64_t weight_bytes = 0;
   int64_t matches = 0;
   /// Best gain of the matches that lie at a node, in percent of the initial cost; absent: 0.

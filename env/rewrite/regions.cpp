@@ -43,7 +43,10 @@ std::vector<int64_t> live_values(const Graph& graph, const std::vector<NodeId>& 
 class Cutting {
  public:
   Cutting(const std::vector<int64_t>& live, int least, int most, int most_runs)
-      : live_(live), size_(static_cast<int>(live.size()) - 1), least_(least), most_(most),
+      : live_(live),
+        size_(static_cast<int>(live.size()) - 1),
+        least_(least),
+        most_(most),
         most_runs_(std::min(most_runs, size_ / least)) {
     cost_.emplace_back(live.size(), kNone).front() = 0;
     from_.emplace_back(live.size(), 0);
@@ -109,8 +112,8 @@ Regions::Regions(const Graph& graph, int most_nodes, int most_regions)
   const std::vector<int> begins = Cutting(live, least, most, most_regions).begins();
   count_ = static_cast<int>(begins.size());
   for (const NodeId node : order) {
-    const auto next = std::upper_bound(begins.begin(), begins.end(),
-                                       before[static_cast<size_t>(node.index)]);
+    const auto next =
+        std::upper_bound(begins.begin(), begins.end(), before[static_cast<size_t>(node.index)]);
     regions_[static_cast<size_t>(node.index)] = static_cast<int32_t>(next - begins.begin() - 1);
   }
 }

@@ -18,8 +18,7 @@ double weighted_fall(const RewardWeights& weights, const Cost& before, const Cos
     return percent_fall(static_cast<double>(was), static_cast<double>(is),
                         static_cast<double>(first));
   };
-  return weights.runtime *
-             fall(before.runtime.count, after.runtime.count, initial.runtime.count) +
+  return weights.runtime * fall(before.runtime.count, after.runtime.count, initial.runtime.count) +
          weights.flops * fall(before.flops, after.flops, initial.flops) +
          weights.bytes * fall(before.bytes, after.bytes, initial.bytes) +
          weights.launches * fall(before.launches, after.launches, initial.launches);

@@ -18,7 +18,8 @@ struct MeasureConfig {
   template <class V>
   void fields(V& v) {
     v.field("repeats", repeats,
-            "Pairs of runs, of a graph and its original, of which the median ratio counts", at_least(1));
+            "Pairs of runs, of a graph and its original, of which the median ratio counts",
+            at_least(1));
     v.field("min_seconds", min_seconds, "And at least for so long", at_least(0));
     v.field("machine", machine,
             "Where: " + known_machines() + "; empty: where costs are measured, else cpu");

@@ -20,8 +20,8 @@ constexpr int kMostHorizon = 300;
 int default_horizon(const RewriteState& start) {
   const Graph& graph = start.graph();
   const std::vector<NodeId> nodes = graph.nodes();
-  const auto work = static_cast<int>(std::count_if(
-      nodes.begin(), nodes.end(), [&](NodeId node) { return graph.is_work(node); }));
+  const auto work = static_cast<int>(
+      std::count_if(nodes.begin(), nodes.end(), [&](NodeId node) { return graph.is_work(node); }));
   const auto depth = static_cast<int>(greedy_search(start, {}).rewrites.size());
   return std::clamp(std::max(2 * depth, work / 4), kLeastHorizon, kMostHorizon);
 }
@@ -79,7 +79,8 @@ std::shared_ptr<const RewriteEnvironment::Shared> RewriteEnvironment::share(
     if (config.region_nodes > 0)
       regions = Regions(state.graph(), config.region_nodes, config.max_regions);
     shared->spec.starts.push_back({start.name, StructuralHash(state.graph()).value()});
-    if (!config.measures_opaque_nodes && has_opaque_node(state.graph())) shared->spec.measurable = false;
+    if (!config.measures_opaque_nodes && has_opaque_node(state.graph()))
+      shared->spec.measurable = false;
     shared->starts.push_back(
         {std::move(start.name), std::move(state), std::move(regions), weight_bytes});
   }
@@ -111,15 +112,16 @@ std::unique_ptr<Environment> RewriteEnvironment::fork() const {
   return copy;
 }
 
-std::unique_ptr<Environment> RewriteEnvironment::with_actions(const std::vector<std::string>& names) const {
+std::unique_ptr<Environment> RewriteEnvironment::with_actions(
+    const std::vector<std::string>& names) const {
   const auto rules = std::make_shared<const RuleSet>(
       state_.rules().subset(std::span(names).first(names.size() - 1)));
   std::vector<StartGraph> starts;
   for (const Start& start : shared_->starts) starts.push_back({start.name, start.state.graph()});
   RewriteEnvConfig config = shared_->config;
   config.horizon = shared_->spec.horizon;
-  auto made = std::make_unique<RewriteEnvironment>(std::move(starts), rules, state_.shared_cost_model(),
-                                                   std::move(config), shared_->measure);
+  auto made = std::make_unique<RewriteEnvironment>(
+      std::move(starts), rules, state_.shared_cost_model(), std::move(config), shared_->measure);
   auto numbered = std::make_shared<Shared>(*made->shared_);
   for (int rule = 0; rule < rules->size(); ++rule)
     numbered->rule_numbers[static_cast<size_t>(rule)] =
@@ -243,7 +245,8 @@ double RewriteEnvironment::reward(const Cost& before) {
                           static_cast<double>(initial_cost().runtime.count));
     case RewardKind::kWeighted:
       return weighted_fall(shared_->config.weights, before, state_.cost(), initial_cost());
-    case RewardKind::kMeasuredEveryK: return measured_reward();
+    case RewardKind::kMeasuredEveryK:
+      return measured_reward();
   }
   return 0;
 }
@@ -271,8 +274,8 @@ double RewriteEnvironment::measured_gain() const {
 
 StepInfo RewriteEnvironment::info() const {
   const Cost& cost = state_.cost();
-  return {{cost.runtime.milliseconds(), static_cast<double>(cost.flops), static_cast<double>(cost.bytes),
-           static_cast<double>(cost.launches)},
+  return {{cost.runtime.milliseconds(), static_cast<double>(cost.flops),
+           static_cast<double>(cost.bytes), static_cast<double>(cost.launches)},
           true,
           best_.runtime.milliseconds()};
 }
@@ -317,8 +320,8 @@ std::vector<double> RewriteEnvironment::gains(int primary) const {
   return renumbered(primary, std::move(gains));
 }
 
-/// Writes the best gain of the matches that lie at each node, and how many matches there are. Gives the
-/// gains of each rule's locations.
+/// Writes the best gain of the matches that lie at each node, and how many matches there are. Gives
+/// the gains of each rule's locations.
 std::vector<std::vector<double>> RewriteEnvironment::look_at_locations(
     FeatureContext* context) const {
   std::vector<std::vector<double>> gains(static_cast<size_t>(state_.rules().size()));
@@ -343,7 +346,8 @@ void RewriteEnvironment::write_action_features(const std::vector<std::vector<dou
     if (primary < spec().no_op())
       offers = renumbered(primary, looked_at[static_cast<size_t>(primary)]);
     const auto best = best_by_entity(observation->mask, primary, offers);
-    observation->action_features.insert(observation->action_features.end(), best.begin(), best.end());
+    observation->action_features.insert(observation->action_features.end(), best.begin(),
+                                        best.end());
   }
 }
 

@@ -25,7 +25,8 @@ struct RewriteEnvConfig {
   int max_regions = 64;
   RewardWeights weights;
   int horizon = 0;  ///< no setting of its own, but env.horizon
-  /// Whether `measure` runs opaque nodes too: no setting, but what the machine can (Machine::runs_files).
+  /// Whether `measure` runs opaque nodes too: no setting, but what the machine can
+  /// (Machine::runs_files).
   bool measures_opaque_nodes = false;
 
   template <class V>
@@ -37,8 +38,8 @@ struct RewriteEnvConfig {
     v.field("region_nodes", region_nodes,
             "Work nodes in a region of the graph, which is an entity; 0: the graph is one",
             at_least(0));
-    v.field("max_regions", max_regions, "Regions of a graph, at most; larger graphs have larger ones",
-            at_least(1));
+    v.field("max_regions", max_regions,
+            "Regions of a graph, at most; larger graphs have larger ones", at_least(1));
     v.section("weights", weights, "Weights of the reward `weighted`");
   }
 };
@@ -51,26 +52,27 @@ struct StartGraph {
 /// What a rewritten graph takes beside its original, measured end to end on hardware.
 using MeasureGraph = std::function<RelativeTime(const Graph& original, const Graph& graph)>;
 
-/// Rewrites tensor programs. Primary action: a rule of the set, in its order. An entity is a region of
-/// the graph (Regions), one for the whole graph where `region_nodes` is 0. Of each rule the first
-/// `max_locations` locations in canonical order are offered, each as a choice at the region that
-/// Regions::place says; choices of a region are numbered by how far they reach, then in canonical order.
-/// Where the cap on locations bites, a step anywhere brings others behind it to light, which no model of
-/// regions foresees.
+/// Rewrites tensor programs. Primary action: a rule of the set, in its order. An entity is a region
+/// of the graph (Regions), one for the whole graph where `region_nodes` is 0. Of each rule the
+/// first `max_locations` locations in canonical order are offered, each as a choice at the region
+/// that Regions::place says; choices of a region are numbered by how far they reach, then in
+/// canonical order. Where the cap on locations bites, a step anywhere brings others behind it to
+/// light, which no model of regions foresees.
 ///
-/// An episode ends by NO-OP, when no rule matches any more, or at the horizon: twice greedy's depth, at
-/// least one step for four operators, from 8 to 300, where none is given.
+/// An episode ends by NO-OP, when no rule matches any more, or at the horizon: twice greedy's
+/// depth, at least one step for four operators, from 8 to 300, where none is given.
 ///
-/// An observation is a function of the graph, its regions and its start graph alone. Action feature: the
-/// best gain of the rule at the region, in percent of the initial cost, 0 where it has no choices.
+/// An observation is a function of the graph, its regions and its start graph alone. Action
+/// feature: the best gain of the rule at the region, in percent of the initial cost, 0 where it has
+/// no choices.
 ///
-/// Counters: a cost look-up is one difference in cost that was asked for (one per rewrite taken, one
-/// per location that `observe` and `gains` look at); measurements are end-to-end measurements and
-/// what the cost model measured meanwhile.
+/// Counters: a cost look-up is one difference in cost that was asked for (one per rewrite taken,
+/// one per location that `observe` and `gains` look at); measurements are end-to-end measurements
+/// and what the cost model measured meanwhile.
 class RewriteEnvironment : public Environment {
  public:
-  /// `measure` is needed for the reward `measured_every_k` (InputError without it) and `measured_gain`,
-  /// and is called from whichever thread steps.
+  /// `measure` is needed for the reward `measured_every_k` (InputError without it) and
+  /// `measured_gain`, and is called from whichever thread steps.
   RewriteEnvironment(std::vector<StartGraph> starts, std::shared_ptr<const RuleSet> rules,
                      std::shared_ptr<CostModel> cost, RewriteEnvConfig config,
                      MeasureGraph measure = nullptr);
@@ -89,8 +91,8 @@ class RewriteEnvironment : public Environment {
 
   const RewriteState& state() const { return state_; }
   const Cost& initial_cost() const;
-  /// The steps that lead to state(). Rules are numbered as in the set that the first environment was made
-  /// with, whatever `with_actions` left of it.
+  /// The steps that lead to state(). Rules are numbered as in the set that the first environment
+  /// was made with, whatever `with_actions` left of it.
   std::vector<RewriteStep> path() const { return steps(path_.size()); }
   /// The cheapest state of the episode so far, built by replaying its steps.
   RewriteState best_state() const;

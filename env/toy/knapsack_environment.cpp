@@ -130,7 +130,8 @@ Observation KnapsackEnvironment::observe() const {
   uint64_t key = hash_combine(hash_string("knapsack"), static_cast<uint64_t>(start_));
   for (size_t i = 0; i < items_.size(); ++i) {
     const float in_bag = taken_[i] ? 1 : 0;
-    add(kItem, static_cast<int>(i) + 1, {tenth(items_[i].value), tenth(items_[i].weight), in_bag, 0});
+    add(kItem, static_cast<int>(i) + 1,
+        {tenth(items_[i].value), tenth(items_[i].weight), in_bag, 0});
     graph.senders.push_back(static_cast<int32_t>(i) + 1);
     graph.receivers.push_back(0);
     graph.edges.push_back(in_bag);

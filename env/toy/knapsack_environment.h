@@ -10,11 +10,13 @@ namespace reverie {
 struct KnapsackConfig {
   int items = 4;
   int start_states = 2;
-  int horizon = 0;  ///< 0: twice the items of the largest start; no setting of its own, but env.horizon
+  int horizon =
+      0;  ///< 0: twice the items of the largest start; no setting of its own, but env.horizon
 
   template <class V>
   void fields(V& v) {
-    v.field("items", items, "Items of the first start state, 1 to 20; each further one has one more");
+    v.field("items", items,
+            "Items of the first start state, 1 to 20; each further one has one more");
     v.field("start_states", start_states, "Start states, 1 to 8");
   }
 };

@@ -16,10 +16,20 @@ using Tail = ToyEnvironment::Tail;
 
 constexpr int kStepsPerBlock = 6;
 
-const std::vector<std::string> kNodeTypes = {"input",       "narrow", "wide",  "merged narrow",
-                                             "merged wide", "join",   "scale", "activation",
-                                             "output"};
-enum NodeType { kInput, kNarrow, kWide, kMergedNarrow, kMergedWide, kJoin, kScale, kActivation, kOutput };
+const std::vector<std::string> kNodeTypes = {"input",         "narrow",      "wide",
+                                             "merged narrow", "merged wide", "join",
+                                             "scale",         "activation",  "output"};
+enum NodeType {
+  kInput,
+  kNarrow,
+  kWide,
+  kMergedNarrow,
+  kMergedWide,
+  kJoin,
+  kScale,
+  kActivation,
+  kOutput
+};
 constexpr std::array<int, kOutput + 1> kNodeCost = {0, 4, 6, 5, 7, 1, 1, 1, 0};
 constexpr std::array<int, kOutput + 1> kNodeWidth = {0, 1, 3, 1, 3, 0, 0, 0, 0};
 
@@ -33,9 +43,12 @@ bool right_wide(const Block& block) {
 
 std::vector<NodeType> tail_nodes(const Block& block) {
   switch (block.tail) {
-    case Tail::kScaleFirst: return {kScale, kActivation};
-    case Tail::kActivationFirst: return {kActivation, kScale};
-    default: return {kActivation};
+    case Tail::kScaleFirst:
+      return {kScale, kActivation};
+    case Tail::kActivationFirst:
+      return {kActivation, kScale};
+    default:
+      return {kActivation};
   }
 }
 
@@ -162,7 +175,8 @@ EnvSpec make_spec(const ToyConfig& config) {
 uint64_t hash_of(const std::vector<Block>& blocks) {
   uint64_t hash = hash_string("toy");
   for (const Block& block : blocks)
-    hash = hash_combine(hash, static_cast<uint64_t>(block.branches) * 16 + static_cast<uint64_t>(block.tail));
+    hash = hash_combine(
+        hash, static_cast<uint64_t>(block.branches) * 16 + static_cast<uint64_t>(block.tail));
   return hash;
 }
 
@@ -175,7 +189,8 @@ ToyEnvironment::ToyEnvironment(const ToyConfig& config) : config_(config) {
   if (config.start_states < 1 || config.start_states > (1 << bits))
     throw InputError("toy.start_states is {}; with {} blocks it must be from 1 to {}",
                      config.start_states, config.blocks, 1 << bits);
-  if (config.horizon < 0) throw InputError("toy.horizon is {}; it must be 0 or more", config.horizon);
+  if (config.horizon < 0)
+    throw InputError("toy.horizon is {}; it must be 0 or more", config.horizon);
   spec_ = make_spec(config);
   for (int start = 0; start < config.start_states; ++start)
     spec_.starts.push_back({fmt::format("toy-{}", start), hash_of(start_blocks(start))});
@@ -214,8 +229,8 @@ StepResult ToyEnvironment::step(const Action& action) {
   StepResult result;
   result.reward = 100.0 * (before - after) / initial_cost_;
   const ActionMask left = mask();
-  const bool nothing_left =
-      std::all_of(left.counts.begin(), left.counts.end() - left.entities, [](int n) { return n == 0; });
+  const bool nothing_left = std::all_of(left.counts.begin(), left.counts.end() - left.entities,
+                                        [](int n) { return n == 0; });
   result.terminated = action.primary == kNoOp || nothing_left;
   result.truncated = !result.terminated && steps_ >= spec_.horizon;
   result.info = info();

@@ -36,14 +36,22 @@ struct ToyConfig {
 ///
 /// An uneven block (narrow beside wide) can only be improved by enlarging first; enlarging in an
 /// even block is a trap. Choices count from the left. An episode also terminates when only NO-OP is
-/// left. The reward is the improvement of this step in percent of the initial cost, which is the only
-/// metric. Start state s reads its blocks from the bits of s, two a block: even, then activation first.
+/// left. The reward is the improvement of this step in percent of the initial cost, which is the
+/// only metric. Start state s reads its blocks from the bits of s, two a block: even, then
+/// activation first.
 ///
 /// With `entities` block b is entity b, with the input in the first and the output in the last.
 class ToyEnvironment : public Environment {
  public:
   enum Primary { kMerge, kEnlarge, kFold, kSwap, kNoOp };
-  enum class Branches : uint8_t { kNarrowNarrow, kNarrowWide, kWideNarrow, kWideWide, kNarrow, kWide };
+  enum class Branches : uint8_t {
+    kNarrowNarrow,
+    kNarrowWide,
+    kWideNarrow,
+    kWideWide,
+    kNarrow,
+    kWide
+  };
   enum class Tail : uint8_t { kScaleFirst, kActivationFirst, kFolded };
   struct Block {
     Branches branches;

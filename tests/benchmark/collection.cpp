@@ -51,9 +51,11 @@ void CollectToDisk(benchmark::State& state, const char* model) {
       static_cast<double>(bytes) / static_cast<double>(std::max<int64_t>(steps, 1));
 }
 BENCHMARK_CAPTURE(CollectToDisk, squeezenet1_1, "squeezenet1_1")
-    ->UseRealTime()->Unit(benchmark::kMillisecond);
+    ->UseRealTime()
+    ->Unit(benchmark::kMillisecond);
 BENCHMARK_CAPTURE(CollectToDisk, bert_base, "bert_base")
-    ->UseRealTime()->Unit(benchmark::kMillisecond);
+    ->UseRealTime()
+    ->Unit(benchmark::kMillisecond);
 
 }  // namespace
 }  // namespace reverie::bench

@@ -1,3 +1,5 @@
+#include "worldmodel/latent/dream.h"
+
 #include <ATen/record_function.h>
 #include <benchmark/benchmark.h>
 
@@ -16,7 +18,6 @@
 #include "env/toy/toy_environment.h"
 #include "tests/benchmark/machine.h"
 #include "tests/support/random_actions.h"
-#include "worldmodel/latent/dream.h"
 #include "worldmodel/latent/live.h"
 #include "worldmodel/network/torch.h"
 
@@ -26,7 +27,8 @@ namespace {
 constexpr double kNeverEnds = -20;  // logit of M's end: trajectories run to the horizon
 
 std::unique_ptr<Environment> make_environment(const std::string& name, bool regions) {
-  if (name == "toy") return std::make_unique<ToyEnvironment>(ToyConfig{.blocks = 8, .entities = regions});
+  if (name == "toy")
+    return std::make_unique<ToyEnvironment>(ToyConfig{.blocks = 8, .entities = regions});
   ModelOptions options;
   options.light = true;
   std::vector<StartGraph> starts;
@@ -79,10 +81,12 @@ struct Worlds {
   StartStates starts(int batch) {
     real->reset(0);
     const std::vector<Observation> seen(static_cast<size_t>(batch), real->observe());
-    const ObservationBatch observed = batch_observations(std::span<const Observation>(seen), spec.env);
+    const ObservationBatch observed =
+        batch_observations(std::span<const Observation>(seen), spec.env);
     const Latents latents = encoder->encode(observed);
     const auto zeros = torch::zeros({batch}, torch::kInt64);
-    return {world->begin(latents), observed.mask, zeros, zeros, {zeros, zeros, zeros}, torch::zeros({batch})};
+    return {world->begin(latents), observed.mask,        zeros, zeros,
+            {zeros, zeros, zeros}, torch::zeros({batch})};
   }
 
   std::unique_ptr<Environment> real;
@@ -95,10 +99,12 @@ struct Worlds {
   std::unique_ptr<Policy> policy;
 };
 
-/// Counts the FLOPs of the matrix products that LibTorch carries out, on all threads, while it lives.
+/// Counts the FLOPs of the matrix products that LibTorch carries out, on all threads, while it
+/// lives.
 class ProductCount {
  public:
-  ProductCount() : handle_(at::addGlobalCallback(at::RecordFunctionCallback(add).needsInputs(true))) {
+  ProductCount()
+      : handle_(at::addGlobalCallback(at::RecordFunctionCallback(add).needsInputs(true))) {
     flops_ = 0;
   }
   ~ProductCount() { at::removeCallback(handle_); }
@@ -155,9 +161,9 @@ class DreamPlay {
   LatentActions actions_;
 };
 
-/// Items are steps of one trajectory. `of_fastest` is the share of the fastest matrix product that the
-/// products of M and C reach, `best_of_fastest` that of the step that reaches most, as the fastest
-/// product is the best of many too on a machine with other work.
+/// Items are steps of one trajectory. `of_fastest` is the share of the fastest matrix product that
+/// the products of M and C reach, `best_of_fastest` that of the step that reaches most, as the
+/// fastest product is the best of many too on a machine with other work.
 void DreamStep(benchmark::State& state, const char* name, bool regions, bool with_policy) {
   const int64_t batch = state.range(0);
   Worlds worlds(name, static_cast<int>(batch), regions);
@@ -185,17 +191,35 @@ void DreamStep(benchmark::State& state, const char* name, bool regions, bool wit
   state.counters["best_of_fastest"] = best / fastest_matrix_product();
 }
 BENCHMARK_CAPTURE(DreamStep, squeezenet1_1_M, "squeezenet1_1", true, false)
-    ->Arg(64)->Arg(512)->UseRealTime()->Unit(benchmark::kMillisecond);
+    ->Arg(64)
+    ->Arg(512)
+    ->UseRealTime()
+    ->Unit(benchmark::kMillisecond);
 BENCHMARK_CAPTURE(DreamStep, squeezenet1_1_M_and_C, "squeezenet1_1", true, true)
-    ->Arg(64)->Arg(512)->UseRealTime()->Unit(benchmark::kMillisecond);
+    ->Arg(64)
+    ->Arg(512)
+    ->UseRealTime()
+    ->Unit(benchmark::kMillisecond);
 BENCHMARK_CAPTURE(DreamStep, bert_base_M_and_C, "bert_base", true, true)
-    ->Arg(512)->UseRealTime()->Unit(benchmark::kMillisecond);
+    ->Arg(512)
+    ->UseRealTime()
+    ->Unit(benchmark::kMillisecond);
 BENCHMARK_CAPTURE(DreamStep, squeezenet1_1_flat_M, "squeezenet1_1", false, false)
-    ->Arg(64)->Arg(256)->Arg(512)->UseRealTime()->Unit(benchmark::kMillisecond);
+    ->Arg(64)
+    ->Arg(256)
+    ->Arg(512)
+    ->UseRealTime()
+    ->Unit(benchmark::kMillisecond);
 BENCHMARK_CAPTURE(DreamStep, squeezenet1_1_flat_M_and_C, "squeezenet1_1", false, true)
-    ->Arg(64)->Arg(512)->UseRealTime()->Unit(benchmark::kMillisecond);
+    ->Arg(64)
+    ->Arg(512)
+    ->UseRealTime()
+    ->Unit(benchmark::kMillisecond);
 BENCHMARK_CAPTURE(DreamStep, toy_flat_M, "toy", false, false)
-    ->Arg(64)->Arg(512)->UseRealTime()->Unit(benchmark::kMillisecond);
+    ->Arg(64)
+    ->Arg(512)
+    ->UseRealTime()
+    ->Unit(benchmark::kMillisecond);
 
 /// Random play before the real environment and in the dream, in turns, each with time of its own.
 /// Items are live steps of trajectories that run; `ratio` is dream steps per live step.
@@ -229,11 +253,19 @@ void LiveAgainstDream(benchmark::State& state, const char* name) {
   state.counters["ratio"] = (dream_steps / dream_seconds) / (live_steps / live_seconds);
 }
 BENCHMARK_CAPTURE(LiveAgainstDream, toy, "toy")
-    ->Arg(256)->UseManualTime()->Unit(benchmark::kMillisecond);
+    ->Arg(256)
+    ->UseManualTime()
+    ->Unit(benchmark::kMillisecond);
 BENCHMARK_CAPTURE(LiveAgainstDream, squeezenet1_1, "squeezenet1_1")
-    ->Arg(256)->UseManualTime()->Unit(benchmark::kMillisecond)->Iterations(60);
+    ->Arg(256)
+    ->UseManualTime()
+    ->Unit(benchmark::kMillisecond)
+    ->Iterations(60);
 BENCHMARK_CAPTURE(LiveAgainstDream, bert_base, "bert_base")
-    ->Arg(64)->UseManualTime()->Unit(benchmark::kMillisecond)->Iterations(60);
+    ->Arg(64)
+    ->UseManualTime()
+    ->Unit(benchmark::kMillisecond)
+    ->Iterations(60);
 
 }  // namespace
 }  // namespace reverie::bench

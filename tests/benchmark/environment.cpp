@@ -21,10 +21,9 @@ std::unique_ptr<RewriteEnvironment> environment(const char* name,
                                                 MeasureGraph measure = nullptr) {
   std::vector<StartGraph> starts;
   starts.push_back({name, model(name)});
-  return std::make_unique<RewriteEnvironment>(std::move(starts),
-                                              std::make_shared<const RuleSet>(RuleSet::builtin()),
-                                              make_cost_model("roofline:t4"), config,
-                                              std::move(measure));
+  return std::make_unique<RewriteEnvironment>(
+      std::move(starts), std::make_shared<const RuleSet>(RuleSet::builtin()),
+      make_cost_model("roofline:t4"), config, std::move(measure));
 }
 
 /// Random episodes, resets included, with a look at what each step led to where `observe`.
@@ -61,9 +60,13 @@ void MeasuredStep(benchmark::State& state, const char* name) {
   play(state, *environment(name, config, measure_graphs({}, "cpu")), false);
 }
 BENCHMARK_CAPTURE(MeasuredStep, squeezenet1_1, "squeezenet1_1")
-    ->Iterations(20)->UseRealTime()->Unit(benchmark::kMillisecond);
+    ->Iterations(20)
+    ->UseRealTime()
+    ->Unit(benchmark::kMillisecond);
 BENCHMARK_CAPTURE(MeasuredStep, bert_base, "bert_base")
-    ->Iterations(10)->UseRealTime()->Unit(benchmark::kMillisecond);
+    ->Iterations(10)
+    ->UseRealTime()
+    ->Unit(benchmark::kMillisecond);
 
 /// Candidates of TASO's search with a budget of 100 expansions.
 void TasoCandidates(benchmark::State& state, const char* name) {

@@ -41,7 +41,8 @@ class OneDnnProduct {
     Graph graph;
     const TensorType square{DType::kFloat32, {n, n}};
     const ValueId x = graph.add_input("x", square);
-    graph.add_output("y", graph.add("MatMul", {x, graph.add_constant(Weight::fill(square, 0.5, "w"))}));
+    graph.add_output("y",
+                     graph.add("MatMul", {x, graph.add_constant(Weight::fill(square, 0.5, "w"))}));
     return graph;
   }
   CpuPlan plan_;
@@ -51,8 +52,9 @@ template <class Product>
 void MatrixProduct(benchmark::State& state) {
   Product product(state.range(0));
   for (auto _ : state) product.run();
-  state.counters["FLOP/s"] = benchmark::Counter(
-      flops_of(state.range(0)) * static_cast<double>(state.iterations()), benchmark::Counter::kIsRate);
+  state.counters["FLOP/s"] =
+      benchmark::Counter(flops_of(state.range(0)) * static_cast<double>(state.iterations()),
+                         benchmark::Counter::kIsRate);
 }
 BENCHMARK(MatrixProduct<BlasProduct>)->Arg(256)->Arg(1024)->Arg(2048)->UseRealTime();
 BENCHMARK(MatrixProduct<OneDnnProduct>)->Arg(256)->Arg(1024)->Arg(2048)->UseRealTime();

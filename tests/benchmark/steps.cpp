@@ -36,7 +36,8 @@ Match draw(const RewriteState& state, Rng& rng) {
   for (;;) {
     const auto rule = static_cast<int>(rng.below(static_cast<uint64_t>(state.rules().size())));
     const int count = state.location_count(rule);
-    if (count > 0) return state.location(rule, static_cast<int>(rng.below(static_cast<uint64_t>(count))));
+    if (count > 0)
+      return state.location(rule, static_cast<int>(rng.below(static_cast<uint64_t>(count))));
   }
 }
 
@@ -59,8 +60,8 @@ void StepOwned(benchmark::State& bench) {
   for (auto _ : bench) step(state, rng);
   bench.counters["nodes"] = state.graph().node_count();
 }
-BENCHMARK(StepOwned)
-    ->Arg(1000)->Arg(10000)->Arg(80000)->Iterations(300)->Unit(benchmark::kMicrosecond);
+BENCHMARK(StepOwned)->Arg(1000)->Arg(10000)->Arg(80000)->Iterations(300)->Unit(
+    benchmark::kMicrosecond);
 
 /// The first step of a copy, as searches take it; the original stays.
 void StepOfACopy(benchmark::State& bench) {
@@ -73,7 +74,11 @@ void StepOfACopy(benchmark::State& bench) {
   bench.counters["nodes"] = start.graph().node_count();
 }
 BENCHMARK(StepOfACopy)
-    ->Arg(1000)->Arg(10000)->Arg(80000)->Iterations(300)->Unit(benchmark::kMicrosecond);
+    ->Arg(1000)
+    ->Arg(10000)
+    ->Arg(80000)
+    ->Iterations(300)
+    ->Unit(benchmark::kMicrosecond);
 
 /// The hash of the state after each of random steps; lazy, so no part of the steps above.
 void StateHashAfterAStep(benchmark::State& bench) {
@@ -89,7 +94,11 @@ void StateHashAfterAStep(benchmark::State& bench) {
   }
 }
 BENCHMARK(StateHashAfterAStep)
-    ->Arg(1000)->Arg(10000)->Arg(80000)->Iterations(300)->Unit(benchmark::kMicrosecond);
+    ->Arg(1000)
+    ->Arg(10000)
+    ->Arg(80000)
+    ->Iterations(300)
+    ->Unit(benchmark::kMicrosecond);
 
 /// All classes of all rules after each of random steps. Lists and classes of rules that a step does
 /// not touch are kept, those of others are made anew.
@@ -105,7 +114,11 @@ void ClassesAfterAStep(benchmark::State& bench) {
   }
 }
 BENCHMARK(ClassesAfterAStep)
-    ->Arg(1000)->Arg(10000)->Arg(80000)->Iterations(100)->Unit(benchmark::kMicrosecond);
+    ->Arg(1000)
+    ->Arg(10000)
+    ->Arg(80000)
+    ->Iterations(100)
+    ->Unit(benchmark::kMicrosecond);
 
 }  // namespace
 }  // namespace reverie::bench

@@ -35,7 +35,8 @@ Case random_case(int64_t batch, int64_t largest = 7, int64_t entities = 1) {
   c.inputs.memories = torch::randn({batch, entities, 1});
   LatentMask& mask = c.inputs.mask;
   const int64_t least = entities > 1 ? -largest : 0;
-  mask.by_entity = torch::randint(least, largest + 1, {batch, 4, entities}, torch::kInt16).clamp_min(0);
+  mask.by_entity =
+      torch::randint(least, largest + 1, {batch, 4, entities}, torch::kInt16).clamp_min(0);
   mask.by_entity.select(1, 3).zero_().select(1, 0).fill_(1);
   mask.totals = mask.by_entity.sum(2);
   return c;
@@ -151,7 +152,8 @@ TEST(ActionHeadTest, GreedyTakesTheMostProbableActionThenEntityThenChoice) {
 TEST(ActionHeadTest, NoOpStartsRare) {
   torch::manual_seed(1);
   ActionHead head(6, four_actions(), ActionHeadConfig{}, kEntityWidth);
-  const LatentMask mask{torch::ones({1000, 4}, torch::kInt64), torch::ones({1000, 4, 1}, torch::kInt16)};
+  const LatentMask mask{torch::ones({1000, 4}, torch::kInt64),
+                        torch::ones({1000, 4, 1}, torch::kInt16)};
   const ActionInputs inputs{torch::randn({1000, 6}), mask, torch::randn({1000, 1, kEntityWidth})};
   const auto p = head->evaluate(inputs, same_action(1000, kNoOp)).log_probability.exp();
   EXPECT_LT(p.mean().item<double>(), 0.02);
@@ -160,7 +162,8 @@ TEST(ActionHeadTest, NoOpStartsRare) {
 TEST(ActionHeadTest, GradientsAreFiniteAndReachEveryParameter) {
   for (const int64_t entities : {1, 3}) {
     Case c = random_case(9, 7, entities);
-    for (const torch::Tensor* mask : c.inputs.mask.tensors()) (*mask)[0].narrow(0, 0, 3).zero_();  // only NO-OP
+    for (const torch::Tensor* mask : c.inputs.mask.tensors())
+      (*mask)[0].narrow(0, 0, 3).zero_();  // only NO-OP
     Rng rng(2);
     const auto actions = c.head->choose(c.inputs, false, rng).actions;
     const auto e = c.head->evaluate(c.inputs, actions);

@@ -107,7 +107,9 @@ TEST(AgentPpoTest, ARandomEncoderStaysAsItIs) {
     config.batch = 4;
     config.net.encoder.kind = kind;
     AgentPpoTrainer trainer(ToyEnvironment(ToyConfig{1, 4, 6}), {0}, config, 1);
-    const auto weight = [&](const std::string& name) { return trainer.net()->named_parameters()[name].clone(); };
+    const auto weight = [&](const std::string& name) {
+      return trainer.net()->named_parameters()[name].clone();
+    };
     const auto encoder = weight("encoder.types.weight"), actor = weight("actor.0.weight");
     trainer.update(0, 1);
     EXPECT_EQ(torch::equal(weight("encoder.types.weight"), encoder), kind == EncoderKind::kRandom);

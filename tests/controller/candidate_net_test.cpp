@@ -66,22 +66,26 @@ TEST(CandidateNet, ProbabilitiesOfValidActionsSumToOne) {
   EXPECT_NEAR(sum, 1, 1e-5);
   const ModelFreeObservation* seen = &scene.input;
   const Action no_op{scene.toy.spec().no_op()};
-  const auto evaluation = scene.net->evaluate({&seen, 1}, torch::ones({1}), latent_actions({&no_op, 1}));
+  const auto evaluation =
+      scene.net->evaluate({&seen, 1}, torch::ones({1}), latent_actions({&no_op, 1}));
   EXPECT_NEAR(evaluation.entropy.item<double>(), entropy, 1e-5);
 }
 
 TEST(CandidateNet, AGainChangesTheScoreOfItsActionAlone) {
   CandidateScene scene;
   const std::vector<double> before = scene.log_probabilities();
-  const size_t lowest = static_cast<size_t>(
-      std::min_element(scene.input.gains.begin(), scene.input.gains.end()) - scene.input.gains.begin());
+  const size_t lowest =
+      static_cast<size_t>(std::min_element(scene.input.gains.begin(), scene.input.gains.end()) -
+                          scene.input.gains.begin());
   scene.input.gains[lowest] -= 5;  // the state's best stays
   const std::vector<double> after = scene.log_probabilities();
   const size_t other = lowest == 0 ? 1 : 0;
   for (size_t i = 0; i < before.size(); ++i) {
     const double change = (after[i] - after[other]) - (before[i] - before[other]);
-    if (i == lowest) EXPECT_GT(std::abs(change), 1e-4);
-    else EXPECT_NEAR(change, 0, 1e-5) << i;
+    if (i == lowest)
+      EXPECT_GT(std::abs(change), 1e-4);
+    else
+      EXPECT_NEAR(change, 0, 1e-5) << i;
   }
 }
 
@@ -98,7 +102,8 @@ TEST(CandidateNet, ChoosesAsItEvaluatesInABatchOfStates) {
     for (size_t b = 0; b < 2; ++b) EXPECT_TRUE(both[b]->observation.mask.allows(actions[b]));
     if (!greedy) continue;
     const std::vector<double> all = one.log_probabilities();
-    EXPECT_NEAR(choice.log_probability[0].item<double>(), *std::max_element(all.begin(), all.end()), 1e-6);
+    EXPECT_NEAR(choice.log_probability[0].item<double>(), *std::max_element(all.begin(), all.end()),
+                1e-6);
   }
 }
 

@@ -60,8 +60,8 @@ TEST(CloneTest, GoodStepsAreTheBestEpisodesOfEachStartUpToTheirHeight) {
   }
 }
 
-/// 256 steps, of which three in four are good and take the side that z says; the others take the opposite.
-/// What a state is worth grows with z.
+/// 256 steps, of which three in four are good and take the side that z says; the others take the
+/// opposite. What a state is worth grows with z.
 struct Sides {
   Sides() : puzzle(256, 2, 8) {
     const LatentObservation observation = puzzle.reset(1);
@@ -126,7 +126,8 @@ TEST(CloneTest, ValuesAfterImitationAreInRewards) {
   PpoTrainer trainer(sides.puzzle.spec(), net, PpoConfig{}, 1);
   trainer.imitate(sides.steps, sides.how, 1);
   const auto miss = trainer.policy().priors(sides.steps.observation).value - sides.steps.reward;
-  EXPECT_LT(miss.square().mean().item<double>(), 0.2 * sides.steps.reward.square().mean().item<double>());
+  EXPECT_LT(miss.square().mean().item<double>(),
+            0.2 * sides.steps.reward.square().mean().item<double>());
 }
 
 }  // namespace

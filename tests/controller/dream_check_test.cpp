@@ -20,10 +20,12 @@ using testing::UntrainedWorld;
 /// B times the same action.
 PolicyDecision all_take(const LatentObservation& observation, const Action& action) {
   const auto size = static_cast<size_t>(observation.z.size(0));
-  return {latent_actions(std::vector<Action>(size, action)), torch::zeros({observation.z.size(0)}), {}};
+  return {
+      latent_actions(std::vector<Action>(size, action)), torch::zeros({observation.z.size(0)}), {}};
 }
 
-/// A policy that always takes the same action, valid or not: by default the first choice of the first.
+/// A policy that always takes the same action, valid or not: by default the first choice of the
+/// first.
 class Blind : public Policy {
  public:
   explicit Blind(Action action = {}) : action_(action) {}
@@ -56,7 +58,8 @@ class GenerousWorld : public WorldModel {
 };
 
 TEST(CheckDreamTest, CountsInvalidActions) {
-  ToyEnvironment toy(ToyConfig{2, 16, 6});  // starts 5 and 21 have two even blocks: merge exists twice
+  ToyEnvironment toy(
+      ToyConfig{2, 16, 6});  // starts 5 and 21 have two even blocks: merge exists twice
   const UntrainedWorld untrained(toy.spec());
   GenerousWorld world(untrained.world->spec());
   Blind policy;
@@ -96,7 +99,8 @@ TEST(CheckDreamTest, WhatIsBelievedOfOtherEntitiesDoesNotMoveAChoice) {
   const std::vector<uint64_t> seeds = {5};
   const DreamCheck check =
       check_dream(*untrained.encoder, world, policy, toy, seeds, true, 0, rng, counters);
-  EXPECT_EQ(counters.steps, 2) << "once the first block is merged the second has the only choice left";
+  EXPECT_EQ(counters.steps, 2)
+      << "once the first block is merged the second has the only choice left";
   EXPECT_EQ(check.first_invalid, 2);
 }
 
@@ -126,7 +130,8 @@ TEST(CheckDreamTest, AnEntityThatAStartLacksHasNoActions) {
   KnapsackEnvironment knapsack(KnapsackConfig{.items = 2, .start_states = 2});
   const UntrainedWorld untrained(knapsack.spec());
   GenerousWorld world(untrained.world->spec());
-  Blind policy(Action{KnapsackEnvironment::kTake, 3, 0});  // the third item, which the second start alone has
+  Blind policy(Action{KnapsackEnvironment::kTake, 3,
+                      0});  // the third item, which the second start alone has
   Rng rng(1);
   EnvCounters counters;
   const std::vector<uint64_t> seeds = {0, 1};
@@ -137,11 +142,15 @@ TEST(CheckDreamTest, AnEntityThatAStartLacksHasNoActions) {
 }
 
 TEST(CheckDreamTest, ItsMetricsHaveNames) {
-  const DreamCheck check{.episodes = 2, .actions = 8, .invalid = 2, .first_invalid = 3, .dream_return = 5,
+  const DreamCheck check{.episodes = 2,
+                         .actions = 8,
+                         .invalid = 2,
+                         .first_invalid = 3,
+                         .dream_return = 5,
                          .real_return = 1};
-  EXPECT_THAT(check.metrics(),
-              ElementsAre(Pair("invalid_action_rate", 0.25), Pair("first_invalid_action", 3),
-                          Pair("dream_return", 5), Pair("replayed_return", 1), Pair("return_gap", 4)));
+  EXPECT_THAT(check.metrics(), ElementsAre(Pair("invalid_action_rate", 0.25),
+                                           Pair("first_invalid_action", 3), Pair("dream_return", 5),
+                                           Pair("replayed_return", 1), Pair("return_gap", 4)));
 }
 
 /// The first valid action once, then NO-OP.
@@ -151,7 +160,8 @@ class OneThenStop : public Policy {
   PolicyDecision act(const LatentObservation& observation, bool, Rng&) override {
     const int64_t last = observation.mask.totals.size(1) - 1;
     const auto first = (observation.mask.totals > 0).to(torch::kInt64).argmax(1);
-    const auto primary = torch::where(observation.to_go > 0.999, first, torch::full_like(first, last));
+    const auto primary =
+        torch::where(observation.to_go > 0.999, first, torch::full_like(first, last));
     const LatentActions actions = choice_at(observation.mask, primary, torch::zeros_like(primary));
     return {actions, torch::zeros({primary.size(0)}), {}};
   }
@@ -174,11 +184,14 @@ TEST(CheckDreamTest, WhatNoOpIsBelievedToBeWorthCounts) {
 /// Merges in a world that believes them to be there for ever: start 5 of the toy has two.
 struct Dreamer {
   Dreamer()
-      : toy(ToyConfig{2, 16, 6}), untrained(toy.spec()),
-        policy{untrained.encoder, std::make_shared<GenerousWorld>(untrained.world->spec()), std::make_shared<Blind>()} {}
+      : toy(ToyConfig{2, 16, 6}),
+        untrained(toy.spec()),
+        policy{untrained.encoder, std::make_shared<GenerousWorld>(untrained.world->spec()),
+               std::make_shared<Blind>()} {}
 
   RecordedEpisode play(double dreamt) {
-    return record_episode(toy, *make_policy_agent(policy, {.salt = 1, .dreamt = dreamt}), 5, Rng(1));
+    return record_episode(toy, *make_policy_agent(policy, {.salt = 1, .dreamt = dreamt}), 5,
+                          Rng(1));
   }
 
   ToyEnvironment toy;
@@ -214,7 +227,8 @@ TEST(PolicyAgentTest, SeesInEveryEpisodeWhatTheLiveEnvironmentShows) {
   ToyEnvironment toy(ToyConfig{2, 16, 6});
   const UntrainedWorld untrained(toy.spec());
   const auto watcher = std::make_shared<testing::FirstChoice>();
-  const auto agent = make_policy_agent({untrained.encoder, untrained.world, watcher}, {.salt = 1, .dreamt = 0});
+  const auto agent =
+      make_policy_agent({untrained.encoder, untrained.world, watcher}, {.salt = 1, .dreamt = 0});
   for (const uint64_t seed : {5, 21}) {
     watcher->shown.clear();
     const Episode episode = record_episode(toy, *agent, seed, Rng(1)).episode;
@@ -234,8 +248,8 @@ TEST(PolicyAgentTest, SeesInEveryEpisodeWhatTheLiveEnvironmentShows) {
 class Drifting : public GenerousWorld {
  public:
   using GenerousWorld::GenerousWorld;
-  WorldPrediction step(LatentState& state, const LatentMask& mask, const LatentActions& actions, double temperature,
-                       torch::Generator noise) override {
+  WorldPrediction step(LatentState& state, const LatentMask& mask, const LatentActions& actions,
+                       double temperature, torch::Generator noise) override {
     WorldPrediction next = GenerousWorld::step(state, mask, actions, temperature, noise);
     next.latents.z = next.latents.z + 0.1;
     return next;
@@ -253,7 +267,9 @@ TEST(DreamFromTest, GoesOnFromWhatWasDreamt) {
   dream_from(start, *untrained.encoder, world, policy, true, 0, rng);
   ASSERT_EQ(policy.shown.size(), 6u);
   for (size_t t = 0; t < 6; ++t)
-    EXPECT_TRUE(torch::allclose(policy.shown[t].z, policy.shown[0].z + 0.1 * static_cast<double>(t))) << t;
+    EXPECT_TRUE(
+        torch::allclose(policy.shown[t].z, policy.shown[0].z + 0.1 * static_cast<double>(t)))
+        << t;
 }
 
 }  // namespace

@@ -29,7 +29,8 @@ struct DreamScene {
     config.validation.sampled = 1;
   }
 
-  TrainingResult train(const std::string& out, bool resume = false, const std::string& policy = "") {
+  TrainingResult train(const std::string& out, bool resume = false,
+                       const std::string& policy = "") {
     create_directory(directory / out);
     DreamStepRun run;
     run.world = directory / "world.pt";
@@ -146,7 +147,9 @@ TEST(DreamTrainTest, OfSeveralPoliciesTheBestValidatedIsKept) {
     if (score_of(file(fmt::format("policy-{}/policy.pt", k))).above(earlier)) best = k;
   }
   ASSERT_NE(best, 1) << "a later policy must be better, or nothing tells it from the first";
-  const auto bytes = [&](const std::string& name) { return read_file(scene.directory / ("three/" + name)); };
+  const auto bytes = [&](const std::string& name) {
+    return read_file(scene.directory / ("three/" + name));
+  };
   for (const std::string name : {"policy.pt", "last.pt"})
     EXPECT_EQ(bytes(name), bytes(fmt::format("policy-{}/{}", best, name)));
   EXPECT_EQ(score_of(file("policy-1/policy.pt")).found, one.best.found);
@@ -182,8 +185,8 @@ TEST(DreamTrainTest, PoliciesHaveTheirDiscountsInTurn) {
   scene.config.policies = 3;
   scene.train("three");
   for (const auto& [policy, discount] : {std::pair{1, 0.5}, {2, 0.25}, {3, 0.5}}) {
-    const Checkpoint file = load_checkpoint(fmt::format("{}/three/policy-{}/policy.pt", scene.directory.path(), policy),
-                                            "policy");
+    const Checkpoint file = load_checkpoint(
+        fmt::format("{}/three/policy-{}/policy.pt", scene.directory.path(), policy), "policy");
     TrainerConfig trained;
     ConfigFields(trained).load_text(file.configs.at("controller"), "policy");
     EXPECT_EQ(trained.ppo.gamma, discount);
@@ -195,7 +198,9 @@ TEST(DreamTrainTest, PoliciesHaveTheirDiscountsInTurn) {
   scene.config.trainer.ppo.gamma = 0.5;
   scene.config.discounts = {};
   scene.train("same");
-  const auto rows = [&](const std::string& out) { return read_metrics(scene.directory / (out + "/metrics.jsonl")); };
+  const auto rows = [&](const std::string& out) {
+    return read_metrics(scene.directory / (out + "/metrics.jsonl"));
+  };
   ASSERT_EQ(rows("half").size(), 2u);
   EXPECT_EQ(rows("half").back().values, rows("same").back().values);
   scene.config.discounts = {0.5};
@@ -233,7 +238,9 @@ TEST(DreamTrainTest, ABatchThatAPopulationCannotShareIsRefusedBeforeTheWork) {
 TEST(DreamTrainTest, TheImitationIsValidatedWhereItShall) {
   DreamScene scene;
   const auto validated = [&](const std::string& out) {
-    return read_metrics(scene.directory / (out + "/metrics.jsonl")).front().values.contains("real/score");
+    return read_metrics(scene.directory / (out + "/metrics.jsonl"))
+        .front()
+        .values.contains("real/score");
   };
   scene.train("always");
   EXPECT_TRUE(validated("always"));
@@ -277,8 +284,9 @@ TEST(DreamTrainTest, APolicyOfAnotherTrainerOrThatSeesOtherThingsIsRefused) {
   scene.config.trainer.ppo.learning_rate = 1e-4;
   EXPECT_EQ(scene.refusal("on", policy), "") << "on these no weight depends";
   scene.config.trainer.trainer = TrainerKind::kReinforce;
-  EXPECT_THAT(scene.refusal("on", policy),
-              ::testing::HasSubstr("from/policy.pt: trained with dream.trainer=ppo, not reinforce"));
+  EXPECT_THAT(
+      scene.refusal("on", policy),
+      ::testing::HasSubstr("from/policy.pt: trained with dream.trainer=ppo, not reinforce"));
   scene.config.trainer.trainer = TrainerKind::kPpo;
   scene.config.trainer.policy.see_h = true;
   EXPECT_THAT(scene.refusal("on", policy), ::testing::HasSubstr("set dream.policy.see_h=false"));
@@ -304,8 +312,8 @@ TEST(DreamTrainTest, APolicyToGoOnFromPlaysAlikeUnderAnySeed) {
   DreamScene scene;
   scene.config.dream.depth = 0;
   scene.config.validation.sampled = 0;
-  for (const TrainerKind kind : {TrainerKind::kPpo, TrainerKind::kCmaEs, TrainerKind::kReinforce,
-                                 TrainerKind::kDqn}) {
+  for (const TrainerKind kind :
+       {TrainerKind::kPpo, TrainerKind::kCmaEs, TrainerKind::kReinforce, TrainerKind::kDqn}) {
     scene.config.trainer.trainer = kind;
     scene.config.trainer.cmaes.population = 8;
     const std::string out(enum_names(TrainerKind{})[static_cast<size_t>(kind)].second);
@@ -316,11 +324,14 @@ TEST(DreamTrainTest, APolicyToGoOnFromPlaysAlikeUnderAnySeed) {
     std::vector<double> returns;
     for (const uint64_t seed : {0, 1, 2}) {
       scene.config.seed = seed;
-      for (const auto& [name, value] : scene.train(fmt::format("{}-{}", out, seed), false, last).best_metrics)
+      for (const auto& [name, value] :
+           scene.train(fmt::format("{}-{}", out, seed), false, last).best_metrics)
         if (name == "greedy_return") returns.push_back(value);
     }
     EXPECT_THAT(returns, ::testing::ElementsAre(returns[0], returns[0], returns[0])) << out;
-    EXPECT_EQ(load_checkpoint(scene.directory / (out + "-2/policy.pt"), "policy").counters.at("policy_seed"), 0)
+    EXPECT_EQ(load_checkpoint(scene.directory / (out + "-2/policy.pt"), "policy")
+                  .counters.at("policy_seed"),
+              0)
         << "parts that do not learn are drawn with it";
     scene.config.seed = 0;
   }

@@ -45,7 +45,8 @@ StartReport evaluated(const EvaluationCase& start, const TrainedPolicy& policy,
 }
 
 std::unique_ptr<Environment> environment_named(const std::string& name) {
-  if (name == "toy") return std::make_unique<ToyEnvironment>(ToyConfig{.blocks = 2, .start_states = 4});
+  if (name == "toy")
+    return std::make_unique<ToyEnvironment>(ToyConfig{.blocks = 2, .start_states = 4});
   return std::make_unique<KnapsackEnvironment>(KnapsackConfig{.items = 4, .start_states = 3});
 }
 
@@ -57,8 +58,8 @@ class EvaluateTest : public ::testing::TestWithParam<const char*> {
 };
 
 TEST_P(EvaluateTest, EveryMethodRunsWithItsSeeds) {
-  const std::vector<std::string> methods = {"no-op", "policy (greedy)", "policy (sampled)", "random",
-                                            "greedy"};
+  const std::vector<std::string> methods = {"no-op", "policy (greedy)", "policy (sampled)",
+                                            "random", "greedy"};
   for (const auto& start : cases_->cases()) {
     const StartReport report = evaluated(*start, policy_);
     std::map<std::string, int> runs;
@@ -80,7 +81,9 @@ TEST_P(EvaluateTest, TheBestIsByTheObjectiveAndFeasible) {
     for (const MethodBest& best : report.best) {
       EXPECT_FALSE(spec.better(report.initial, best.best)) << best.method;
       EXPECT_EQ(best.metrics.at(static_cast<size_t>(spec.objective)), best.best) << best.method;
-      if (spec.name == "knapsack") { EXPECT_EQ(best.metrics.at(1), 0) << "overloaded: " << best.method; }
+      if (spec.name == "knapsack") {
+        EXPECT_EQ(best.metrics.at(1), 0) << "overloaded: " << best.method;
+      }
       for (const MethodRun& run : report.runs) {
         if (run.method != best.method) continue;
         EXPECT_FALSE(spec.better(run.best, best.best)) << run.method;
@@ -171,7 +174,8 @@ class BagCase : public EvaluationCase {
   bool equal(const Solution& a, const Solution& b) const override {
     return dynamic_cast<const Bag&>(a).value == dynamic_cast<const Bag&>(b).value;
   }
-  Artifact write(const Solution& solution, const std::string& method, const std::string&) const override {
+  Artifact write(const Solution& solution, const std::string& method,
+                 const std::string&) const override {
     written.push_back(dynamic_cast<const Bag&>(solution).value);
     return {method + ".bag", Json{{"weighed", true}}};
   }
@@ -224,7 +228,9 @@ TEST(EvaluateSolutionsTest, EqualOnesAreVerifiedWrittenAndMeasuredOnce) {
   EXPECT_EQ(report.best[3].artifact.file, "again.bag");
   EXPECT_EQ(report.best[4].artifact.file, "again.bag");
   for (const MethodBest& best : report.best)
-    if (best.method != "nothing") { EXPECT_EQ(best.measured.median, best.best) << best.method; }
+    if (best.method != "nothing") {
+      EXPECT_EQ(best.measured.median, best.best) << best.method;
+    }
   EXPECT_EQ(report.described.columns.front().second.at(3), "again.bag");
 }
 

@@ -134,7 +134,9 @@ TEST(IterateTest, ARoundCollectsWithThePolicyBeforeAndGoesOnWithMAndC) {
   bool learned = false;
   for (const auto& [name, tensor] : after.tensors) {
     const bool same = torch::equal(tensor, before.tensors.at(name));
-    if (name.starts_with("encoder")) { EXPECT_TRUE(same) << name; }
+    if (name.starts_with("encoder")) {
+      EXPECT_TRUE(same) << name;
+    }
     learned = learned || !same;
   }
   EXPECT_TRUE(learned);
@@ -182,7 +184,8 @@ TEST(IterateTest, TheFirstRoundAloneImitates) {
   Rounds rounds;
   rounds.run("out");
   const auto imitates = [&](const std::string& round) {
-    return read_file(rounds.directory / (round + "/metrics.jsonl")).find("clone/") != std::string::npos;
+    return read_file(rounds.directory / (round + "/metrics.jsonl")).find("clone/") !=
+           std::string::npos;
   };
   EXPECT_TRUE(imitates("out/round-1"));
   EXPECT_FALSE(imitates("out/round-2"));
@@ -200,7 +203,8 @@ TEST(IterateTest, ARoundGoesOnFromTheLastPolicyNotFromTheBest) {
   const auto goes_on_from = [&](const std::string& policy) {
     const Checkpoint from = rounds.file("out/round-1/" + policy, "policy");
     return std::all_of(from.tensors.begin(), from.tensors.end(), [&](const auto& tensor) {
-      return !tensor.first.starts_with("policy") || torch::equal(tensor.second, to.tensors.at(tensor.first));
+      return !tensor.first.starts_with("policy") ||
+             torch::equal(tensor.second, to.tensors.at(tensor.first));
     });
   };
   EXPECT_TRUE(goes_on_from("last.pt"));
@@ -252,15 +256,20 @@ TEST(IterateTest, ARoundOfSeveralPoliciesGoesOnFromTheOneItKeeps) {
   for (const MetricsRow& row : read_metrics(rounds.directory / "out/metrics.jsonl")) {
     if (!row.values.contains("real/score")) continue;
     EXPECT_EQ(row.values.at("round"), row.step <= 8 ? 1 : 2) << row.step;
-    EXPECT_EQ(row.values.at("policy"), row.step <= 4 || (row.step > 8 && row.step <= 12) ? 1 : 2) << row.step;
+    EXPECT_EQ(row.values.at("policy"), row.step <= 4 || (row.step > 8 && row.step <= 12) ? 1 : 2)
+        << row.step;
     last = row;
   }
   EXPECT_EQ(last.step, 16);
   EXPECT_EQ(last.values.at("validation_steps"), result.validation.steps);
-  const auto file = [&](const std::string& name) { return rounds.file("out/round-1/" + name, "policy"); };
-  const bool second = score_of(file("policy-2/policy.pt")).above(score_of(file("policy-1/policy.pt")));
+  const auto file = [&](const std::string& name) {
+    return rounds.file("out/round-1/" + name, "policy");
+  };
+  const bool second =
+      score_of(file("policy-2/policy.pt")).above(score_of(file("policy-1/policy.pt")));
   EXPECT_EQ(read_file(rounds.directory / "out/round-1/last.pt"),
-            read_file(rounds.directory / (second ? "out/round-1/policy-2/last.pt" : "out/round-1/policy-1/last.pt")));
+            read_file(rounds.directory /
+                      (second ? "out/round-1/policy-2/last.pt" : "out/round-1/policy-1/last.pt")));
 }
 
 TEST(IterateTest, OneRoundIsTheDreamStep) {

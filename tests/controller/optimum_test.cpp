@@ -147,9 +147,10 @@ TEST(PlanOptimumTest, PlanningWithMFindsTheOptimumOfTheToyOfEntities) {
   EXPECT_NEAR(value_of(result.best_metrics, "greedy_improvement"), optimum, 1e-6);
 }
 
-// V meets few states here, so its defaults are few steps. The bags can hold 358 %. The untrained policy
-// fills them to 0 to 50 %, the trained one to 283 to 317 %, over five seeds, with AVX2 and AVX-512,
-// with which LibTorch rounds differently. Seed 3 begins at 317 %, and ends at 358 % with AVX2 alone.
+// V meets few states here, so its defaults are few steps. The bags can hold 358 %. The untrained
+// policy fills them to 0 to 50 %, the trained one to 283 to 317 %, over five seeds, with AVX2 and
+// AVX-512, with which LibTorch rounds differently. Seed 3 begins at 317 %, and ends at 358 % with
+// AVX2 alone.
 TEST(KnapsackOptimumTest, DreamsFillBothKnapsacksThatTheUntrainedPolicyLeavesEmpty) {
   const auto knapsack =
       std::make_shared<KnapsackEnvironment>(KnapsackConfig{.items = 5, .start_states = 2});

@@ -44,8 +44,8 @@ class PuzzleWorld : public WorldModel {
                        double, torch::Generator) override {
     const int64_t size = actions.primary.size(0);
     most = std::max(most, size);
-    WorldPrediction next{state.latents, torch::zeros({size}),
-                         torch::zeros({size}, torch::kBool), {}};
+    WorldPrediction next{
+        state.latents, torch::zeros({size}), torch::zeros({size}, torch::kBool), {}};
     next.latents.z = torch::zeros_like(state.latents.z);
     state.hidden = state.hidden.clone();
     next.mask.totals = torch::zeros_like(mask.totals);
@@ -119,7 +119,9 @@ TEST(PlanPolicyTest, DreamsNoMoreSequencesThanItMay) {
     EXPECT_EQ(plan.world->most, sequences);
     const double mean = rollout.returns().mean().item<double>();
     // Five pairs of actions show what a raise is good for.
-    if (sequences == 7) { EXPECT_FLOAT_EQ(mean, LatentPuzzle::best_return(kPuzzleRounds)); }
+    if (sequences == 7) {
+      EXPECT_FLOAT_EQ(mean, LatentPuzzle::best_return(kPuzzleRounds));
+    }
   }
 }
 

@@ -42,12 +42,15 @@ void expect_same(T one, T two) {
   const auto left = one.tensors(), right = two.tensors();
   for (size_t i = 0; i < left.size(); ++i) {
     ASSERT_EQ(left[i]->defined(), right[i]->defined()) << i;
-    if (left[i]->defined()) { EXPECT_TRUE(torch::equal(*left[i], *right[i])) << i; }
+    if (left[i]->defined()) {
+      EXPECT_TRUE(torch::equal(*left[i], *right[i])) << i;
+    }
   }
 }
 
 /// The policy sees the same in both, decides the same, and gets the same for it.
-void expect_same_decisions(const TrainedPolicy& trained, const Environment& before, const Environment& after) {
+void expect_same_decisions(const TrainedPolicy& trained, const Environment& before,
+                           const Environment& after) {
   ASSERT_NE(before.spec().actions, after.spec().actions);
   const Rollout expected = played(before, trained), result = played(after, trained);
   ASSERT_EQ(result.steps(), expected.steps());
@@ -61,8 +64,8 @@ void expect_same_decisions(const TrainedPolicy& trained, const Environment& befo
 class OldPolicyTest : public ::testing::Test {
  protected:
   std::unique_ptr<Environment> tiny_environment() const {
-    return std::make_unique<RewriteEnvironment>(std::vector<StartGraph>{{"tiny", tiny_.graph}}, tiny_.rules,
-                                                tiny_.cost, tiny_.env);
+    return std::make_unique<RewriteEnvironment>(std::vector<StartGraph>{{"tiny", tiny_.graph}},
+                                                tiny_.rules, tiny_.cost, tiny_.env);
   }
   /// An untrained policy, from its file.
   TrainedPolicy policy_for(const EnvSpec& spec) const {
@@ -78,11 +81,13 @@ TEST_F(OldPolicyTest, SeesTheSameAfterANewRowInTheOperatorTableAndANewRule) {
   const auto before = tiny_environment();
   const EnvSpec shown = changed(before->spec());
   ASSERT_NE(shown.node_types.front(), before->spec().node_types.front());
-  const testing::RenamedEnvironment after(tiny_environment(), shown);  // stops where a new rule is applied
+  const testing::RenamedEnvironment after(tiny_environment(),
+                                          shown);  // stops where a new rule is applied
   const TrainedPolicy trained = policy_for(before->spec());
   expect_same_decisions(trained, *before, after);
-  EXPECT_THAT(unknown_actions(trained.world->spec().env, shown),
-              ::testing::AllOf(::testing::HasSubstr("new-rule"), ::testing::HasSubstr("newer-rule")));
+  EXPECT_THAT(
+      unknown_actions(trained.world->spec().env, shown),
+      ::testing::AllOf(::testing::HasSubstr("new-rule"), ::testing::HasSubstr("newer-rule")));
 }
 
 /// Rewriting by the rules of the unary world, of which `rules` is the text.
@@ -93,7 +98,8 @@ std::unique_ptr<Environment> unary_environment(const std::string& rules) {
   const Graph graph = testing::chains({{"Tanh", "Exp"}, {"Sqrt", "Tanh"}, {"Exp", "Exp"}});
   return std::make_unique<RewriteEnvironment>(
       std::vector<StartGraph>{{"chains", graph}},
-      std::make_shared<const RuleSet>(RuleSet::parse(rules, "unary_world")), testing::unary_cost(), config);
+      std::make_shared<const RuleSet>(RuleSet::parse(rules, "unary_world")), testing::unary_cost(),
+      config);
 }
 
 TEST_F(OldPolicyTest, TakesNoRuleThatItDoesNotKnowWhereverThatStands) {

@@ -32,9 +32,10 @@ EnvSpec value_spec() {
   return spec;
 }
 
-/// A report of gains alone, in percent, from a start of 100; the measured interval is one percent each
-/// way.
-EvaluationReport invented(const EnvSpec& spec, const std::vector<std::pair<std::string, double>>& gains,
+/// A report of gains alone, in percent, from a start of 100; the measured interval is one percent
+/// each way.
+EvaluationReport invented(const EnvSpec& spec,
+                          const std::vector<std::pair<std::string, double>>& gains,
                           double measured_factor) {
   EvaluationReport report;
   report.spec = spec;
@@ -48,8 +49,8 @@ EvaluationReport invented(const EnvSpec& spec, const std::vector<std::pair<std::
     if (!std::isfinite(gain)) best.best = spec.worst();
     if (measured_factor != 0) {
       const double measured = measured_factor * gain;
-      best.measured = {100 - measured, 99 - measured, 101 - measured, measured, measured - 1,
-                       measured + 1,   30};
+      best.measured = {
+          100 - measured, 99 - measured, 101 - measured, measured, measured - 1, measured + 1, 30};
     }
     start.best.push_back(std::move(best));
   }
@@ -57,26 +58,34 @@ EvaluationReport invented(const EnvSpec& spec, const std::vector<std::pair<std::
   return report;
 }
 
-std::string verdict_on(const EvaluationReport& report) { return verdict(report, report.starts.front()); }
+std::string verdict_on(const EvaluationReport& report) {
+  return verdict(report, report.starts.front());
+}
 
 constexpr double kInfeasible = std::numeric_limits<double>::infinity();
 
 TEST(VerdictTest, SaysPlainlyWhereThePolicyStands) {
-  const std::vector<std::pair<std::string, double>> gains = {
-      {"no-op", 0}, {"policy (greedy)", 12}, {"policy (sampled)", 20}, {"greedy", 15}, {"taso", 25}};
-  EXPECT_EQ(verdict_on(invented(seconds_spec(), gains, 0)),
-            "By run time the policy gains 20.00 %: ABOVE greedy (15.00 %), BELOW the best baseline, "
-            "taso (25.00 %).");
+  const std::vector<std::pair<std::string, double>> gains = {{"no-op", 0},
+                                                             {"policy (greedy)", 12},
+                                                             {"policy (sampled)", 20},
+                                                             {"greedy", 15},
+                                                             {"taso", 25}};
+  EXPECT_EQ(
+      verdict_on(invented(seconds_spec(), gains, 0)),
+      "By run time the policy gains 20.00 %: ABOVE greedy (15.00 %), BELOW the best baseline, "
+      "taso (25.00 %).");
   EXPECT_THAT(
       verdict_on(invented(seconds_spec(), gains, 1)),
       HasSubstr(
           "Measured, the policy gains 20.00 % (19.00 to 21.00): above greedy (15.00 %, 14.00 to "
           "16.00), below the best baseline, taso (25.00 %, 24.00 to 26.00)."));
-  EXPECT_THAT(verdict_on(invented(seconds_spec(), gains, 0.1)), HasSubstr("not told apart from greedy"));
+  EXPECT_THAT(verdict_on(invented(seconds_spec(), gains, 0.1)),
+              HasSubstr("not told apart from greedy"));
 }
 
 TEST(VerdictTest, ALossIsNoGainBelowZero) {
-  const std::vector<std::pair<std::string, double>> gains = {{"policy (greedy)", -18.29}, {"greedy", 15}};
+  const std::vector<std::pair<std::string, double>> gains = {{"policy (greedy)", -18.29},
+                                                             {"greedy", 15}};
   EXPECT_THAT(verdict_on(invented(seconds_spec(), gains, 1)),
               ::testing::AllOf(
                   HasSubstr("it loses 18.29 %: BELOW greedy"),
@@ -130,9 +139,11 @@ TEST(VerdictTest, WhatWasMeasuredIsComparedWithWhatMeasuresBest) {
 
 TEST(VerdictTest, KnowsWhereMoreIsBetter) {
   const EvaluationReport report = invented(
-      value_spec(), {{"no-op", 0}, {"policy (greedy)", 12}, {"policy (sampled)", -3}, {"greedy", 15}}, 0);
-  EXPECT_EQ(verdict_on(report),
-            "By value the policy gains 12.00 %: BELOW greedy (15.00 %), which no other baseline beats.");
+      value_spec(),
+      {{"no-op", 0}, {"policy (greedy)", 12}, {"policy (sampled)", -3}, {"greedy", 15}}, 0);
+  EXPECT_EQ(
+      verdict_on(report),
+      "By value the policy gains 12.00 %: BELOW greedy (15.00 %), which no other baseline beats.");
   EXPECT_EQ(comparison(report, report.starts[0]).policy.method, "policy (greedy)");
 }
 
@@ -140,9 +151,9 @@ TEST(VerdictTest, EqualIsNotAbove) {
   EXPECT_THAT(verdict_on(invented(seconds_spec(),
                                   {{"policy (greedy)", 15.001}, {"greedy", 15}, {"taso", 15}}, 0)),
               HasSubstr("EQUAL TO greedy (15.00 %), which no other baseline beats"));
-  EXPECT_THAT(
-      verdict_on(invented(seconds_spec(), {{"policy (greedy)", 3}, {"greedy", 15}, {"random", 2}}, 0)),
-      HasSubstr("BELOW greedy"));
+  EXPECT_THAT(verdict_on(invented(seconds_spec(),
+                                  {{"policy (greedy)", 3}, {"greedy", 15}, {"random", 2}}, 0)),
+              HasSubstr("BELOW greedy"));
 }
 
 TEST(VerdictTest, NoFeasibleResultIsBelowEveryOther) {
@@ -169,8 +180,8 @@ TEST(VerdictTest, FromNothingTheObjectiveItselfDecides) {
 }
 
 TEST(VerdictTest, ASearchThatThePolicyGuidesIsNeitherPolicyNorBaseline) {
-  const EvaluationReport report = invented(
-      seconds_spec(), {{"policy (greedy)", 12}, {"policy beam", 30}, {"greedy", 15}}, 0);
+  const EvaluationReport report =
+      invented(seconds_spec(), {{"policy (greedy)", 12}, {"policy beam", 30}, {"greedy", 15}}, 0);
   const PolicyComparison found = comparison(report, report.starts[0]);
   EXPECT_EQ(found.policy.method, "policy (greedy)");
   EXPECT_EQ(found.baseline.method, "greedy");
@@ -185,21 +196,32 @@ EvaluationReport whole_report() {
   start.name = "<tiny>";
   start.metrics = {7, 100};
   start.described.sentences = {"It has <nodes>."};
-  start.described.columns = {{"swaps", {"s0", "s1", "s2", "s3"}}, {"<shape>", {"-", "-", "-", "<wide>"}}};
-  start.described.details = {Json{{"swaps", 0}}, Json{{"swaps", 1}}, Json{{"swaps", 2}}, Json{{"swaps", 3}}};
+  start.described.columns = {{"swaps", {"s0", "s1", "s2", "s3"}},
+                             {"<shape>", {"-", "-", "-", "<wide>"}}};
+  start.described.details = {Json{{"swaps", 0}}, Json{{"swaps", 1}}, Json{{"swaps", 2}},
+                             Json{{"swaps", 3}}};
   start.described.plots = {"<svg>its own plot</svg>", ""};
   for (MethodBest& best : start.best) {
     best.metrics = {8, best.best};
     if (best.method == "rule list") best.budget = "the best of 7 orders";
     if (best.method != "no-op") best.artifact = {"models/x.onnx", Json{{"inputs", 2}}};
-    start.runs.push_back({.method = best.method, .seed = best.seed, .best = best.best,
-                          .improvement_percent = 1, .seconds = 2.5, .steps = 4321, .candidates = 6,
-                          .cost_lookups = 8765, .measurements = 999, .trace = {{0, 100}, {1, 90}}});
+    start.runs.push_back({.method = best.method,
+                          .seed = best.seed,
+                          .best = best.best,
+                          .improvement_percent = 1,
+                          .seconds = 2.5,
+                          .steps = 4321,
+                          .candidates = 6,
+                          .cost_lookups = 8765,
+                          .measurements = 999,
+                          .trace = {{0, 100}, {1, 90}}});
   }
   for (int update = 0; update < 3; ++update)
-    report.learning.push_back(
-        {update, {{"train/return", update}, {"real/dream_return", 2.0 * update},
-                  {"real/invalid_action_rate", 0.5}, {"real/sampled_return", 1.5}}});
+    report.learning.push_back({update,
+                               {{"train/return", update},
+                                {"real/dream_return", 2.0 * update},
+                                {"real/invalid_action_rate", 0.5},
+                                {"real/sampled_return", 1.5}}});
   return report;
 }
 
@@ -257,7 +279,8 @@ TEST(ReportTest, JsonHoldsEveryMethodAndFigure) {
     EXPECT_EQ(best.at("method"), kReported[i]);
     EXPECT_EQ(best.at("metrics").at("waste").get<double>(), 8);
     EXPECT_EQ(best.at("details").at("swaps").get<size_t>(), i);
-    for (const char* key : {"median", "low", "high", "gain_percent", "gain_low", "gain_high", "rounds"})
+    for (const char* key :
+         {"median", "low", "high", "gain_percent", "gain_low", "gain_high", "rounds"})
       EXPECT_TRUE(best.at("measured").find(key)) << key;
     const auto& run = start.at("runs").array().at(i);
     EXPECT_EQ(run.at("seconds"), 2.5);
@@ -275,9 +298,10 @@ TEST(ReportTest, MarkdownHoldsEveryMethodAndColumn) {
   const std::string text = report_markdown(report);
   EXPECT_THAT(text, HasSubstr(verdict_on(report)));
   for (const std::string& method : kReported) EXPECT_THAT(text, HasSubstr("| " + method + " |"));
-  for (const char* part : {"run time, s", "measured, s (95 %)", "seconds", "steps", "look-ups",
-                           "measurements", "swaps", "| s3 |", "| 4321 |", "| 8765 |", "| 999 |",
-                           "All was verified.", "It has <nodes>.", "rule list: the best of 7 orders"})
+  for (const char* part :
+       {"run time, s", "measured, s (95 %)", "seconds", "steps", "look-ups", "measurements",
+        "swaps", "| s3 |", "| 4321 |", "| 8765 |", "| 999 |", "All was verified.",
+        "It has <nodes>.", "rule list: the best of 7 orders"})
     EXPECT_THAT(text, HasSubstr(part));
 }
 
@@ -286,13 +310,15 @@ TEST(ReportTest, ColumnsThatWouldBeEmptyAreLeftOut) {
   for (MethodBest& best : report.starts[0].best) best.measured = {};
   for (MethodRun& run : report.starts[0].runs) run.measurements = run.cost_lookups = 0;
   const std::string text = report_markdown(report);
-  for (const char* part : {"measured", "look-ups", "measurements"}) EXPECT_THAT(text, Not(HasSubstr(part)));
+  for (const char* part : {"measured", "look-ups", "measurements"})
+    EXPECT_THAT(text, Not(HasSubstr(part)));
 }
 
 TEST(ReportTest, HtmlShowsEverything) {
   const EvaluationReport report = whole_report();
   const std::string html = report_html(report);
-  for (const std::string& method : kReported) EXPECT_THAT(html, HasSubstr("<td>" + method + "</td>"));
+  for (const std::string& method : kReported)
+    EXPECT_THAT(html, HasSubstr("<td>" + method + "</td>"));
   for (const char* part : {"run time, s", "measured, s (95 %)", "<td>4321</td>", "<td>8765</td>",
                            "<td>999</td>", "above greedy?", "above the best baseline?",
                            "<td>s2</td>", "Return: dream against real", "Best so far over time",
@@ -407,7 +433,8 @@ TEST(ReportTest, HtmlStandsAloneAndEscapesNames) {
   for (const char* name : {"<policy>", "<tiny>", "<wide>", "<shape>", "<nodes>", "<someone>"})
     EXPECT_THAT(html, Not(HasSubstr(name)));
   const std::string name_space = "xmlns='http://www.w3.org/2000/svg'";
-  for (size_t at; (at = html.find(name_space)) != std::string::npos;) html.erase(at, name_space.size());
+  for (size_t at; (at = html.find(name_space)) != std::string::npos;)
+    html.erase(at, name_space.size());
   for (const char* outside :
        {"http:", "https:", "src=", "href=", "url(", "@import", "<script", "<link"})
     EXPECT_THAT(html, Not(HasSubstr(outside)));

@@ -17,8 +17,8 @@
 #include "worldmodel/encoder/train_vae.h"
 #include "worldmodel/memory/train_mdnrnn.h"
 
-/// What is stopped and resumed gives the same bytes as what did not stop: each step that learns, and each
-/// trainer.
+/// What is stopped and resumed gives the same bytes as what did not stop: each step that learns,
+/// and each trainer.
 namespace reverie {
 namespace {
 
@@ -77,7 +77,8 @@ class FitM : public Training {
   explicit FitM(bool several_entities)
       : environment_(toy(several_entities)),
         data_(testing::random_episodes(environment_, 60, 1)),
-        encoder_(with_torch_seed(3, [&] { return std::make_shared<GraphEncoder>(untrained(), data_.spec()); })),
+        encoder_(with_torch_seed(
+            3, [&] { return std::make_shared<GraphEncoder>(untrained(), data_.spec()); })),
         episodes_(data_, encode_states(data_, *encoder_)) {
     config_.model.hidden = 24;
     config_.model.mixtures = 3;
@@ -88,7 +89,8 @@ class FitM : public Training {
     config_.fit.epochs = 4;
   }
   void run(const std::string& directory, bool resume, int stop_at) override {
-    train_mdnrnn(episodes_, *encoder_, config_, 5, directory, resume, torch::kCPU, stop_after(stop_at));
+    train_mdnrnn(episodes_, *encoder_, config_, 5, directory, resume, torch::kCPU,
+                 stop_after(stop_at));
   }
 
  private:

@@ -19,7 +19,8 @@ std::shared_ptr<CostModel> flat_prior() {
 
 /// Fitted to times of whole graphs, as the true costs of the unary world have them.
 std::shared_ptr<CostModel> fitted_cost() {
-  const std::vector<std::string> operators = {"Tanh", "Sigmoid", "Neg", "Exp", "Log", "Sqrt", "Abs"};
+  const std::vector<std::string> operators = {"Tanh", "Sigmoid", "Neg", "Exp",
+                                              "Log",  "Sqrt",    "Abs"};
   const auto truth = testing::unary_cost();
   std::vector<TimedGraph> timed;
   for (size_t i = 0; i < operators.size(); ++i)
@@ -36,8 +37,8 @@ std::shared_ptr<Environment> chain_environment(std::shared_ptr<CostModel> cost) 
   RewriteEnvConfig config;
   config.horizon = 4;
   return std::make_shared<RewriteEnvironment>(
-      std::vector<StartGraph>{{"chain", testing::chains({{"Tanh", "Exp"}, {"Tanh", "Exp"}})}}, testing::unary_rules(),
-      std::move(cost), config);
+      std::vector<StartGraph>{{"chain", testing::chains({{"Tanh", "Exp"}, {"Tanh", "Exp"}})}},
+      testing::unary_rules(), std::move(cost), config);
 }
 constexpr double kBestPercent = 100.0 * (10 - 3) / (10 + 5 + 1);
 
@@ -81,7 +82,8 @@ TEST(SurrogateTest, TeachesWhatLiveTeaches) {
   };
   EXPECT_GT(score(LearningPlace::kLive, testing::unary_cost()), 0.95 * kBestPercent);
   EXPECT_GT(score(LearningPlace::kSurrogate, fitted_cost()), 0.95 * kBestPercent);
-  EXPECT_LT(score(LearningPlace::kSurrogate, flat_prior()), 0.75 * kBestPercent) << "nothing to learn";
+  EXPECT_LT(score(LearningPlace::kSurrogate, flat_prior()), 0.75 * kBestPercent)
+      << "nothing to learn";
 }
 
 void expect_no_work(const EnvCounters& counters) {

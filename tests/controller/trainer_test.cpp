@@ -88,7 +88,8 @@ TEST(CmaEsTrainerTest, GoesOnFromAPolicy) {
   next.restore_policy(policy);
   next.update(puzzle, 0, 3);
   next.store_policy(later);
-  const auto before = stored_tensor(policy, "policy.mean"), after = stored_tensor(later, "policy.mean");
+  const auto before = stored_tensor(policy, "policy.mean"),
+             after = stored_tensor(later, "policy.mean");
   EXPECT_GT(before.norm().item<double>(), 0.1);
   EXPECT_LT((after - before).norm().item<double>(), 1e-3);
 }
@@ -146,7 +147,8 @@ TEST(AdvantageTest, TruncatedIsBootstrappedTerminatedIsNot) {
                  d0 = 1 + gamma * 20 - 10;
     EXPECT_FLOAT_EQ(advantage[2][0].item<float>(), d2);
     EXPECT_FLOAT_EQ(advantage[1][0].item<float>(), d1 + gamma * lambda * d2);
-    EXPECT_FLOAT_EQ(advantage[0][0].item<float>(), d0 + gamma * lambda * (d1 + gamma * lambda * d2));
+    EXPECT_FLOAT_EQ(advantage[0][0].item<float>(),
+                    d0 + gamma * lambda * (d1 + gamma * lambda * d2));
   }
 }
 
@@ -218,8 +220,10 @@ TEST(ActorCriticTest, WhatIsHiddenChangesNothing) {
       return torch::equal(net->priors(other).log_probability, net->priors(start).log_probability) &&
              torch::equal(net->value(other), net->value(start));
     };
-    for (const auto& [part, is_z] : {std::pair{&LatentObservation::z, true}, {&LatentObservation::entities, true},
-                                     {&LatentObservation::h, false}, {&LatentObservation::entity_h, false}}) {
+    for (const auto& [part, is_z] : {std::pair{&LatentObservation::z, true},
+                                     {&LatentObservation::entities, true},
+                                     {&LatentObservation::h, false},
+                                     {&LatentObservation::entity_h, false}}) {
       LatentObservation other = start;
       other.*part = start.*part + 1;
       EXPECT_EQ(looks_the_same(other), hide_z == is_z);
@@ -244,8 +248,8 @@ TEST(PpoTrainerTest, ValuesThatGuideAreInRewardsAndKept) {
   EXPECT_TRUE(torch::equal(again.policy().priors(start).value, value));
 }
 
-/// Half of the trajectories stand where any action pays 100 and ends them. The others take 10 at once, or go there
-/// and are cut off: what lies ahead of these the critic alone says.
+/// Half of the trajectories stand where any action pays 100 and ends them. The others take 10 at
+/// once, or go there and are cut off: what lies ahead of these the critic alone says.
 class CutOff : public LatentEnvironment {
  public:
   explicit CutOff(int batch) : begin_(torch::arange(batch).remainder(2).to(torch::kFloat)) {
@@ -263,11 +267,13 @@ class CutOff : public LatentEnvironment {
   }
   LatentObservation observe() const override {
     const auto z = at_.unsqueeze(1), h = torch::zeros_like(z);
-    const LatentMask mask{torch::ones({batch(), 3}, torch::kInt64), torch::ones({batch(), 3, 1}, torch::kInt16)};
+    const LatentMask mask{torch::ones({batch(), 3}, torch::kInt64),
+                          torch::ones({batch(), 3, 1}, torch::kInt16)};
     return {z, h, mask, 1 - at_ / 2, z.unsqueeze(1), h.unsqueeze(1)};
   }
   LatentStep step(const LatentActions& actions) override {
-    const auto here = at_.eq(0), go = here & actions.primary.eq(1), take = here & actions.primary.eq(0);
+    const auto here = at_.eq(0), go = here & actions.primary.eq(1),
+               take = here & actions.primary.eq(0);
     const LatentStep result{100 * at_ + 10 * take.to(torch::kFloat), go.logical_not(), go};
     at_ = torch::maximum(at_, go.to(torch::kFloat));
     return result;
@@ -283,9 +289,11 @@ TEST(PpoTrainerTest, WhatIsCutOffIsWorthWhatTheCriticSaysOfIt) {
   CutOff environment(64);
   PpoTrainer trainer(environment.spec(), small_net(), quick_ppo(), 1);
   for (int update = 0; update < kUpdates; ++update)
-    trainer.update(environment, static_cast<double>(update) / kUpdates, static_cast<uint64_t>(update));
+    trainer.update(environment, static_cast<double>(update) / kUpdates,
+                   static_cast<uint64_t>(update));
   Rng rng(1);
-  EXPECT_EQ(play(environment, trainer.policy(), true, 1, rng).actions.primary[0][0].item<int64_t>(), 1);
+  EXPECT_EQ(play(environment, trainer.policy(), true, 1, rng).actions.primary[0][0].item<int64_t>(),
+            1);
 }
 
 TEST(PpoTest, BeyondTheClipARatioIsOnlyPushedBack) {
@@ -298,7 +306,8 @@ TEST(PpoTest, BeyondTheClipARatioIsOnlyPushedBack) {
     PpoLearner learner({log_probability}, config);
     const PpoBatch batch{before, torch::tensor({1.0f, -1.0f}), torch::zeros({2}),
                          [&](const torch::Tensor& index) {
-                           return Evaluation{log_probability.index_select(0, index), torch::zeros({2}), torch::zeros({2})};
+                           return Evaluation{log_probability.index_select(0, index),
+                                             torch::zeros({2}), torch::zeros({2})};
                          }};
     Rng rng(1);
     learner.update(batch, 0, rng);

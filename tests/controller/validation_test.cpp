@@ -92,12 +92,16 @@ TEST(ValidationTest, WhatIsMeasuredDecides) {
   EXPECT_NEAR(measured.validation.score.found, by_cost.validation.score.found / 2, 1e-9);
   for (const char* name : {"greedy", "sampled", "sampled_best"}) {
     const std::string of = name;
-    EXPECT_EQ(measured.metrics.at(of + "_improvement"), by_cost.metrics.at(of + "_improvement")) << name;
-    EXPECT_NEAR(measured.metrics.at(of + "_measured"), measured.metrics.at(of + "_improvement") / 2, 1e-9) << name;
+    EXPECT_EQ(measured.metrics.at(of + "_improvement"), by_cost.metrics.at(of + "_improvement"))
+        << name;
+    EXPECT_NEAR(measured.metrics.at(of + "_measured"), measured.metrics.at(of + "_improvement") / 2,
+                1e-9)
+        << name;
     EXPECT_THAT(by_cost.metrics, Not(Contains(Key(of + "_measured"))));
   }
   EXPECT_EQ(by_cost.counters.measurements, 0);
-  EXPECT_EQ(measured.counters.measurements, 4 * (1 + 3)) << "the best state of each episode for real";
+  EXPECT_EQ(measured.counters.measurements, 4 * (1 + 3))
+      << "the best state of each episode for real";
 }
 
 TEST(ValidationTest, TheBestEpisodeOfAStartGraphIsWhatAPolicyFinds) {
@@ -127,9 +131,10 @@ TEST(ValidationTest, TheBestEpisodeDoesNotCountWhereItIsLuck) {
   spec.stochastic = true;
   const ValidationScore plain =
       judged(std::make_shared<ToyEnvironment>(kToy), config).validation.score;
-  const ValidationScore score =
-      judged(std::make_shared<testing::RenamedEnvironment>(std::make_unique<ToyEnvironment>(kToy), spec),
-             config).validation.score;
+  const ValidationScore score = judged(std::make_shared<testing::RenamedEnvironment>(
+                                           std::make_unique<ToyEnvironment>(kToy), spec),
+                                       config)
+                                    .validation.score;
   EXPECT_LT(plain.average, plain.found);
   EXPECT_EQ(score.found, plain.average);
   EXPECT_EQ(score.average, plain.average);
@@ -139,7 +144,8 @@ TEST(ValidationTest, ItMeasuresByItselfWhereTheEnvironmentDoes) {
   EXPECT_EQ(judged(true, MeasureValidation::kAuto).counters.measurements, 0);
   EXPECT_EQ(judged(false, MeasureValidation::kAuto).counters.measurements, 16);
   EXPECT_EQ(judged(false, MeasureValidation::kNever).counters.measurements, 0);
-  EXPECT_EQ(judged(false, MeasureValidation::kAuto, false).counters.measurements, 0) << "nor can it";
+  EXPECT_EQ(judged(false, MeasureValidation::kAuto, false).counters.measurements, 0)
+      << "nor can it";
 }
 
 TEST(ValidationTest, ReplayedDreamsChooseNothingAndCostRealSteps) {
@@ -158,7 +164,8 @@ TEST(ValidationTest, AnEnvironmentWithNothingToMeasureIsRefused) {
   ValidationConfig config;
   config.measure = MeasureValidation::kAlways;
   const auto toy = std::make_shared<ToyEnvironment>(kToy);
-  EXPECT_THROW(RealJudge(toy, nullptr, nullptr, config, 1), InputError) << "before anything is learned";
+  EXPECT_THROW(RealJudge(toy, nullptr, nullptr, config, 1), InputError)
+      << "before anything is learned";
 }
 
 TEST(ValidationTest, BestEpisodesStandInTheOrderOfTheStartGraphs) {
@@ -169,7 +176,9 @@ TEST(ValidationTest, BestEpisodesStandInTheOrderOfTheStartGraphs) {
   for (uint64_t seed = 1; seed <= 8; ++seed) {
     Rng rng(seed);
     EnvCounters counters;
-    seen.insert(play_for_real(toy, world.encoder, world.world, policy, true, 1, false, rng, counters).improvement.best);
+    seen.insert(
+        play_for_real(toy, world.encoder, world.world, policy, true, 1, false, rng, counters)
+            .improvement.best);
   }
   EXPECT_EQ(seen.size(), 1u);
   EXPECT_NE((*seen.begin())[0], (*seen.begin())[1]);

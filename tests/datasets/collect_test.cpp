@@ -70,8 +70,8 @@ void check_alignment(const Rollouts& rollouts) {
       EXPECT_TRUE(state.mask.allows(taken.action));
       const bool no_op = taken.action.primary == 3;
       EXPECT_EQ(taken.terminated, no_op);
-      EXPECT_EQ(taken.reward, no_op ? 0 : CountingEnvironment::reward_of(static_cast<int>(t) + 1,
-                                                                         taken.action));
+      EXPECT_EQ(taken.reward,
+                no_op ? 0 : CountingEnvironment::reward_of(static_cast<int>(t) + 1, taken.action));
       EXPECT_EQ(taken.terminated || taken.truncated, t + 1 == episode.steps.size());
       if (!no_op) last = taken.action;
     }
@@ -126,7 +126,8 @@ TEST(Collect, BytesDoNotDependOnTheNumberOfWorkers) {
 TEST(Collect, AKilledRunGoesOnToTheSameBytes) {
   const ToyEnvironment env({.blocks = 3, .start_states = 2, .horizon = 0});
   const TemporaryDirectory whole;
-  const CollectResult at_once = collect(env, *make_mixed_agent(small()), small(), run_in(whole.path()));
+  const CollectResult at_once =
+      collect(env, *make_mixed_agent(small()), small(), run_in(whole.path()));
   struct Killed {};
   for (const int stop : {0, 4, 5, 11, 22}) {
     const TemporaryDirectory directory;
@@ -181,7 +182,8 @@ TEST(Collect, TheMixedAgentFollowsGainsExceptForItsRandomShare) {
   const ToyEnvironment env({.blocks = 2, .start_states = 2, .horizon = 0});
   const auto follows = first_actions(env, 0.0), wanders = first_actions(env, 1.0);
   EXPECT_GT(follows[ToyEnvironment::kMerge], 360);
-  for (const int action : {ToyEnvironment::kMerge, ToyEnvironment::kEnlarge, ToyEnvironment::kSwap}) {
+  for (const int action :
+       {ToyEnvironment::kMerge, ToyEnvironment::kEnlarge, ToyEnvironment::kSwap}) {
     EXPECT_GT(wanders[static_cast<size_t>(action)], 90);
     EXPECT_LT(wanders[static_cast<size_t>(action)], 180);
   }
@@ -214,8 +216,7 @@ std::vector<double> gains_along_a_list(Environment& env, uint64_t seed) {
     const StepResult result = env.step(action);
     EXPECT_FALSE(result.truncated);
     over = result.terminated;
-    if (action.primary != env.spec().no_op())
-      gained.push_back(gains.empty() ? 0 : gains[number]);
+    if (action.primary != env.spec().no_op()) gained.push_back(gains.empty() ? 0 : gains[number]);
   }
   return gained;
 }
@@ -230,7 +231,8 @@ TEST(Collect, AListIsFollowedUntilNothingGains) {
     for (int primary = 0; primary < env.spec().no_op(); ++primary)
       for (const double gain : env.gains(primary)) EXPECT_LE(gain, 0) << "seed " << seed;
   }
-  // Of the actions that can do other than gain, enlarge and swap, one is forced in 1 - 9/16 of the lists.
+  // Of the actions that can do other than gain, enlarge and swap, one is forced in 1 - 9/16 of the
+  // lists.
   EXPECT_GT(forced, 12);
   EXPECT_LT(forced, 44);
 }
@@ -252,7 +254,8 @@ TEST(Collect, AListEndsWhereGainsCannotBeTold) {
 TEST(Collect, CountsItsWork) {
   const ToyEnvironment env({.blocks = 3, .start_states = 1, .horizon = 0});
   const TemporaryDirectory directory;
-  const auto result = collect(env, *make_random_agent(small()), small(), run_in(directory.path(), 3));
+  const auto result =
+      collect(env, *make_random_agent(small()), small(), run_in(directory.path(), 3));
   int64_t steps = 0, bytes = 0;
   const Rollouts rollouts = Rollouts::open(directory.path());
   for (const Episode& episode : rollouts.episodes())
@@ -288,14 +291,18 @@ TEST(Collect, SplitsByEpisodeAndByGraph) {
 /// What the split of each of so many episodes is, by its first letter.
 std::string splits(const CollectConfig& config, int episodes, int graphs) {
   std::string letters;
-  for (int e = 0; e < episodes; ++e) letters += "rvs"[static_cast<int>(split_of(config, 7, e, graphs))];
+  for (int e = 0; e < episodes; ++e)
+    letters += "rvs"[static_cast<int>(split_of(config, 7, e, graphs))];
   return letters;
 }
 
 TEST(Collect, SharesBelowATenthHoldOverTheCollection) {
   CollectConfig config;
-  for (const auto& [share, episodes, graphs, expected] :
-       {std::tuple{0.05, 100, 1, 5}, {0.05, 20, 1, 1}, {0.15, 40, 1, 6}, {0.02, 100, 5, 2}, {0.5, 40, 2, 20}}) {
+  for (const auto& [share, episodes, graphs, expected] : {std::tuple{0.05, 100, 1, 5},
+                                                          {0.05, 20, 1, 1},
+                                                          {0.15, 40, 1, 6},
+                                                          {0.02, 100, 5, 2},
+                                                          {0.5, 40, 2, 20}}) {
     config.validation = config.test = share;
     const std::string drawn = splits(config, episodes, graphs);
     EXPECT_EQ(std::count(drawn.begin(), drawn.end(), 'v'), expected) << share;
@@ -326,7 +333,8 @@ TEST(Collect, RefusesWhatItCannotDo) {
   const TemporaryDirectory directory;
   CollectConfig config = small();
   config.test_graphs = 2;
-  EXPECT_THROW(collect(env, *make_random_agent(config), config, run_in(directory.path())), InputError);
+  EXPECT_THROW(collect(env, *make_random_agent(config), config, run_in(directory.path())),
+               InputError);
   config = small();
   config.agent = "nobody";
   EXPECT_THROW(make_collect_agent(config), InputError);
@@ -346,7 +354,8 @@ TEST(Collect, WhatAWorkerThrowsReachesTheCaller) {
   const ToyEnvironment env({.blocks = 3, .start_states = 2, .horizon = 0});
   for (const int workers : {1, 4}) {
     const TemporaryDirectory directory;
-    EXPECT_THROW(collect(env, FailingAgent(), small(), run_in(directory.path(), workers)), InputError);
+    EXPECT_THROW(collect(env, FailingAgent(), small(), run_in(directory.path(), workers)),
+                 InputError);
     EXPECT_TRUE(files_of(directory.path(), ".h5").empty());
   }
 }

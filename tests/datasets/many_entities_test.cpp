@@ -60,8 +60,8 @@ class Columns : public Environment {
     observation.mask = mask();
     for (int primary = 0; primary < 3; ++primary)
       for (int i = 0; i < kEntities; ++i)
-        observation.action_features.push_back(
-            observation.mask.at(primary, i) > 0 ? height(i) + 1 : 0);
+        observation.action_features.push_back(observation.mask.at(primary, i) > 0 ? height(i) + 1
+                                                                                  : 0);
     observation.state_key = hash_bytes(heights_.data(), heights_.size());
     return observation;
   }
@@ -112,7 +112,8 @@ TEST(ManyEntities, RolloutsComeBackFromDiskAsTheyWere) {
   CollectConfig config;
   config.episodes = 4;
   config.shard_episodes = 2;
-  collect(env, *make_random_agent(config), config, {.directory = directory.path(), .seed = 3, .config = ""});
+  collect(env, *make_random_agent(config), config,
+          {.directory = directory.path(), .seed = 3, .config = ""});
   const Rollouts rollouts = Rollouts::open(directory.path());
   int highest = 0;
   for (const Episode& episode : rollouts.episodes()) {

@@ -125,10 +125,12 @@ Written random_rollouts(Rng& rng) {
       const uint64_t end = rng.below(3);
       const auto entities = static_cast<uint64_t>(observations.back().mask.entities);
       episode.steps.push_back(
-          {0, {static_cast<int>(rng.below(spec.actions.size())),
-               static_cast<int>(rng.below(entities)),
-               static_cast<int>(rng.below(static_cast<uint64_t>(spec.max_choices)))},
-           static_cast<float>(rng.normal()), end == 1, end == 2});
+          {0,
+           {static_cast<int>(rng.below(spec.actions.size())), static_cast<int>(rng.below(entities)),
+            static_cast<int>(rng.below(static_cast<uint64_t>(spec.max_choices)))},
+           static_cast<float>(rng.normal()),
+           end == 1,
+           end == 2});
     }
     written.episodes.push_back(episode);
     written.splits.push_back(static_cast<Split>(rng.below(3)));
@@ -211,7 +213,8 @@ TEST(Rollouts, EqualContentIsEqualBytesHoweverOftenItWasInterrupted) {
   }
   write(written, pieces.path());
   EXPECT_EQ(testing::files_of(whole.path(), ".h5"), testing::files_of(pieces.path(), ".h5"));
-  EXPECT_EQ(Rollouts::open(whole.path()).fingerprint(), Rollouts::open(pieces.path()).fingerprint());
+  EXPECT_EQ(Rollouts::open(whole.path()).fingerprint(),
+            Rollouts::open(pieces.path()).fingerprint());
   RolloutWriter(pieces.path(), written.info);
   EXPECT_TRUE(testing::files_of(pieces.path(), ".part").empty());
 }
@@ -254,8 +257,8 @@ class DamagedRollouts : public ::testing::Test {
 };
 
 TEST_F(DamagedRollouts, TruncatedFilesAreRefused) {
-  for (const size_t size : {size_t{0}, size_t{10}, size_t{511}, size_t{512}, good_.size() / 2,
-                            good_.size() - 1})
+  for (const size_t size :
+       {size_t{0}, size_t{10}, size_t{511}, size_t{512}, good_.size() / 2, good_.size() - 1})
     expect_refused(good_.substr(0, size), size < 60 ? "no rollout shard" : "truncated");
 }
 
@@ -320,9 +323,9 @@ TEST_F(DamagedRollouts, ASpecificationThatIsNoneIsNamed) {
   other.objective = 7;
   std::string missing = good;
   missing.replace(missing.find("\"horizon\""), 9, "\"horizont\"");
-  for (const std::string& spec : std::vector<std::string>{
-           "", "toy", "[1,\n2", "{}", good.substr(0, good.size() / 2), missing,
-           spec_to_json(other).dump()})
+  for (const std::string& spec :
+       std::vector<std::string>{"", "toy", "[1,\n2", "{}", good.substr(0, good.size() / 2), missing,
+                                spec_to_json(other).dump()})
     expect_refused(shard_of_spec(spec), "shard-00001.h5: data set spec: ");
 }
 
@@ -425,9 +428,9 @@ TEST_F(DamagedEntities, NumbersThatDoNotFitNameTheDataSet) {
   EXPECT_EQ(error_with([](EncodedState&) {}), "no error");
   const EnvSpec& spec = written_.info.spec;
   const int entities = written_.observations[0][0].mask.entities;
-  EXPECT_THAT(error_with([&](EncodedState& s) { s.node_entities[0] = entities; }),
-              HasSubstr(fmt::format("states/node_entity: entry 0 is {0}, it must be below {0}",
-                                    entities)));
+  EXPECT_THAT(
+      error_with([&](EncodedState& s) { s.node_entities[0] = entities; }),
+      HasSubstr(fmt::format("states/node_entity: entry 0 is {0}, it must be below {0}", entities)));
   EXPECT_THAT(error_with([](EncodedState& s) { s.node_entities.pop_back(); }),
               HasSubstr("data set states/node_entity: has"));
   EXPECT_THAT(error_with([&](EncodedState& s) {

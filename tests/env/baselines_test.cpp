@@ -12,12 +12,14 @@ namespace reverie {
 namespace {
 
 std::unique_ptr<EvaluationCases> knapsacks() {
-  return plain_cases(std::make_unique<KnapsackEnvironment>(KnapsackConfig{.items = 6, .start_states = 3}),
-                     {"a warning"});
+  return plain_cases(
+      std::make_unique<KnapsackEnvironment>(KnapsackConfig{.items = 6, .start_states = 3}),
+      {"a warning"});
 }
 
 std::unique_ptr<EvaluationCases> toys() {
-  return plain_cases(std::make_unique<ToyEnvironment>(ToyConfig{.blocks = 3, .start_states = 4}), {});
+  return plain_cases(std::make_unique<ToyEnvironment>(ToyConfig{.blocks = 3, .start_states = 4}),
+                     {});
 }
 
 MethodResult run(const EvaluationCase& start, const std::string& name, uint64_t seed = 1) {

@@ -38,14 +38,18 @@ INSTANTIATE_TEST_SUITE_P(
         EnvironmentCase{"toy_of_one_entity", [] { return toy(1, 1, 0, true); }},
         EnvironmentCase{"toy_of_many_entities", [] { return toy(80, 64, 50, true); }},
         EnvironmentCase{"toy_from_some_starts",
-                        [] { return select_starts(toy(3, 16), {11, 2, 5}); }},
+                        [] {
+                          return select_starts(toy(3, 16), {11, 2, 5});
+                        }},
         EnvironmentCase{"toy_translated", [] { return translation(toy(3, 4)); }},
         EnvironmentCase{"toy_of_entities_translated",
                         [] { return translation(toy(3, 4, 0, true)); }},
         EnvironmentCase{"knapsack", [] { return knapsack(4, 3); }},
         EnvironmentCase{"knapsack_of_one_item", [] { return knapsack(1, 8); }},
         EnvironmentCase{"knapsack_from_some_starts",
-                        [] { return select_starts(knapsack(3, 4), {3, 1}); }},
+                        [] {
+                          return select_starts(knapsack(3, 4), {3, 1});
+                        }},
         EnvironmentCase{"knapsack_translated", [] { return translation(knapsack(4, 2)); }},
         EnvironmentCase{"counting", [] { return std::make_unique<CountingEnvironment>(9, 3); }}),
     environment_case_name);

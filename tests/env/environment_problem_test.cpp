@@ -12,7 +12,8 @@ namespace {
 
 using testing::check_problem;
 
-/// Uneven blocks, the first one even where `start` is 1: no step gains in an uneven one before one that costs.
+/// Uneven blocks, the first one even where `start` is 1: no step gains in an uneven one before one
+/// that costs.
 ToyEnvironment toy(int horizon = 0, int start = 2, bool entities = false) {
   ToyEnvironment environment(
       {.blocks = 3, .start_states = 4, .horizon = horizon, .entities = entities});
@@ -34,9 +35,7 @@ std::shared_ptr<const Problem> problem(const Environment& environment) {
   return std::make_shared<const EnvironmentProblem>(environment);
 }
 
-double optimum(const ToyEnvironment& environment) {
-  return environment.optimal_cost(2);
-}
+double optimum(const ToyEnvironment& environment) { return environment.optimal_cost(2); }
 
 TEST(EnvironmentProblemTest, IsAProblem) {
   for (uint64_t seed = 1; seed <= 5; ++seed) check_problem(*problem(toy(0, 1)), 30, seed);
@@ -44,9 +43,9 @@ TEST(EnvironmentProblemTest, IsAProblem) {
   check_problem(*problem(toy(0, 2, true)), 30);
   check_problem(*problem(knapsack(1)), 30);
   const double limit = objective(toy()) + 1;
-  check_problem(EnvironmentProblem(toy(), [&](const Environment& state) {
-                  return objective(state) < limit;
-                }), 30);
+  check_problem(
+      EnvironmentProblem(toy(), [&](const Environment& state) { return objective(state) < limit; }),
+      30);
 }
 
 TEST(EnvironmentProblemTest, SearchesFindTheOptimumThatGreedyMisses) {

@@ -19,7 +19,8 @@ TEST(SelectedStarts, BeginsFromThoseAlone) {
   const auto some = select_starts(std::make_unique<ToyEnvironment>(config), {11, 2, 5});
   EXPECT_EQ(some->spec().start_states(), 3);
   ToyEnvironment all(config);
-  for (const uint64_t seed : {uint64_t{0}, uint64_t{1}, uint64_t{2}, uint64_t{301}, ~uint64_t{0} - 1}) {
+  for (const uint64_t seed :
+       {uint64_t{0}, uint64_t{1}, uint64_t{2}, uint64_t{301}, ~uint64_t{0} - 1}) {
     some->reset(seed);
     all.reset(std::array{11, 2, 5}[seed % 3]);
     EXPECT_EQ(some->observe().state_key, all.observe().state_key) << seed;
@@ -66,8 +67,15 @@ TEST(ActionMask, NumbersChoicesEntityByEntity) {
 TEST(ActionMask, AllowsWhatItCounts) {
   const ActionMask mask = small_mask();
   EXPECT_TRUE(mask.allows({0, 2, 2}));
-  for (const Action action : {Action{0, 2, 3}, {0, 1, 0}, {1, 0, 0}, {2, 1, 0}, {3, 0, 0},
-                              {-1, 0, 0}, {0, 3, 0}, {0, -1, 0}, {0, 0, -1}})
+  for (const Action action : {Action{0, 2, 3},
+                              {0, 1, 0},
+                              {1, 0, 0},
+                              {2, 1, 0},
+                              {3, 0, 0},
+                              {-1, 0, 0},
+                              {0, 3, 0},
+                              {0, -1, 0},
+                              {0, 0, -1}})
     EXPECT_FALSE(mask.allows(action))
         << action.primary << ' ' << action.entity << ' ' << action.index;
 }

@@ -15,8 +15,8 @@
 namespace reverie {
 namespace {
 
-using ::testing::HasSubstr;
 using testing::expect_same_episodes;
+using ::testing::HasSubstr;
 using testing::RenamedEnvironment;
 
 const ToyEnvironment& toy() {
@@ -56,8 +56,8 @@ TEST(Translated, NamesInAnotherOrderMakeNoDifference) {
 
 TEST(Translated, TargetsOfBothLevelsAreFoundByName) {
   const KnapsackEnvironment knapsack({.items = 4, .start_states = 3});
-  auto now = std::make_unique<RenamedEnvironment>(knapsack.fork(),
-                                                  testing::reversed(knapsack.spec()));
+  auto now =
+      std::make_unique<RenamedEnvironment>(knapsack.fork(), testing::reversed(knapsack.spec()));
   const auto again = translated(std::move(now), knapsack.spec());
   expect_same_episodes(*knapsack.fork(), *again);
 }
@@ -203,7 +203,8 @@ TEST(RequireSameNames, RefusesMoreNamesAnotherOrderAndOtherCounts) {
 TEST(Translated, TheEnvironmentItselfIsBehindTheNames) {
   auto environment = toy().fork();
   const Environment* itself = environment.get();
-  auto again = translated(select_starts(std::move(environment), {1}), testing::reversed(toy().spec()));
+  auto again =
+      translated(select_starts(std::move(environment), {1}), testing::reversed(toy().spec()));
   EXPECT_NE(again.get(), itself);
   EXPECT_EQ(&again->unwrapped(), itself);
 }

@@ -56,7 +56,8 @@ TEST(VectorEnvironment, AFinishedSlotWaitsForItsReset) {
   const ToyEnvironment toy({.blocks = 1, .start_states = 1, .horizon = 0});
   VectorEnvironment env(toy, 2);
   env.reset(std::vector<uint64_t>{0, 0});
-  const std::vector<Action> actions{{ToyEnvironment::kNoOp, 0, 0}, {ToyEnvironment::kEnlarge, 0, 0}};
+  const std::vector<Action> actions{{ToyEnvironment::kNoOp, 0, 0},
+                                    {ToyEnvironment::kEnlarge, 0, 0}};
   EXPECT_TRUE(env.step(actions)[0].terminated);
   const auto again = env.step({{{ToyEnvironment::kMerge, 0, 0}, {ToyEnvironment::kMerge, 0, 0}}});
   EXPECT_EQ(again[0].reward, 0);

@@ -16,12 +16,12 @@ namespace reverie {
 namespace {
 
 using device::Precision;
-using ::testing::HasSubstr;
-using ::testing::IsEmpty;
 using testing::drawn_inputs;
+using ::testing::HasSubstr;
 using testing::HostDevice;
-using testing::OperatorCase;
+using ::testing::IsEmpty;
 using testing::operator_cases;
+using testing::OperatorCase;
 
 std::shared_ptr<device::Device> gpu(Precision precision = Precision::kFloat32) {
   static std::map<Precision, std::shared_ptr<device::Device>> opened;
@@ -129,10 +129,10 @@ TEST(Cuda, OperatorsAndGraphsAreTimed) {
       parse_signature("MatMul(float32 1024x1024, const float32 1024x1024)"), {});
   EXPECT_GT(product.low, 0);
   EXPECT_GE(product.samples, 5);
-  const MedianInterval tree = machine->time_operator(
-      parse_signature("Pointwise(float32 64x1024, const float32 1024) "
-                      "{program=\"t0 = Mul(x0, x1); y = Sigmoid(t0)\"}"),
-      {});
+  const MedianInterval tree =
+      machine->time_operator(parse_signature("Pointwise(float32 64x1024, const float32 1024) "
+                                             "{program=\"t0 = Mul(x0, x1); y = Sigmoid(t0)\"}"),
+                             {});
   EXPECT_GT(tree.low, 0);
   const auto ready = machine->ready(build_model("squeezenet_small"));
   EXPECT_GT(ready->seconds_of_run(), 0);

@@ -181,8 +181,10 @@ TEST_P(RegionsOfModels, OnlyRenumberWhatIsOffered) {
     for (int primary = 0; primary <= flat->spec().no_op(); ++primary)
       EXPECT_EQ(there.mask.total(primary), here.mask.total(primary));
     const Action action = testing::random_action(here.mask, rng);
-    const double gain = action.primary == flat->spec().no_op() ? 0
-        : regional->gains(action.primary)[static_cast<size_t>(here.mask.number(action))];
+    const double gain =
+        action.primary == flat->spec().no_op()
+            ? 0
+            : regional->gains(action.primary)[static_cast<size_t>(here.mask.number(action))];
     const StepResult result =
         regional->step(there.mask.choice(action.primary, here.mask.number(action)));
     EXPECT_NEAR(result.reward, gain, 1e-9);
@@ -238,7 +240,8 @@ TEST(RegionsProperty, SwappedOperandsMoveNoOtherChoice) {
   int pairs_across = 0;
   for (int episode = 0; episode < 8; ++episode) {
     env->reset(0);
-    for (int step = 0; step < 3 * episode; ++step) env->step(testing::random_action(env->mask(), rng, 0));
+    for (int step = 0; step < 3 * episode; ++step)
+      env->step(testing::random_action(env->mask(), rng, 0));
     const ActionMask before = env->mask();
     const int merges = env->state().rules().find("matmul_merge");
     pairs_across += before.total(merges);

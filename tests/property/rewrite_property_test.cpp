@@ -18,7 +18,8 @@ namespace reverie {
 namespace {
 
 /// Random rewrites in all, four fifths of them on random graphs, the rest on small networks;
-/// REVERIE_PROPERTY_REWRITES asks for more than CI's share (100000 take about a quarter of an hour).
+/// REVERIE_PROPERTY_REWRITES asks for more than CI's share (100000 take about a quarter of an
+/// hour).
 int rewrites_wanted() {
   const char* wanted = std::getenv("REVERIE_PROPERTY_REWRITES");
   return wanted != nullptr ? std::max(1000, std::atoi(wanted)) : 1000;
@@ -40,8 +41,8 @@ void commit_checked(RewriteState& state, const Match& match) {
   EXPECT_EQ(state.hash(), hash);
 }
 
-/// Random rewrites from one graph, each compared in numbers with the original and in everything that
-/// is kept by difference with what is found from scratch. How many there were.
+/// Random rewrites from one graph, each compared in numbers with the original and in everything
+/// that is kept by difference with what is found from scratch. How many there were.
 int walk(const Graph& original, std::shared_ptr<const RuleSet> rules, int steps, uint64_t seed) {
   const auto cost = make_cost_model("roofline:t4");
   Rng rng(seed);
@@ -92,9 +93,9 @@ const std::vector<SmallNetwork>& small_networks() {
       {"squeezenet1_1", {.image = 32, .width = 0.125, .classes = 3}},
       {"resnet18", {.image = 32, .width = 0.125, .classes = 3}},
       {"taso_resnext50", {.image = 32, .width = 0.25}},
-      {"bert_tiny", {.layers = 2, .hidden = 8, .heads = 2, .inner = 8, .length = 3, .vocabulary = 5}},
-      {"vit_b_16",
-       {.image = 32, .classes = 3, .layers = 2, .hidden = 8, .heads = 2, .inner = 8}},
+      {"bert_tiny",
+       {.layers = 2, .hidden = 8, .heads = 2, .inner = 8, .length = 3, .vocabulary = 5}},
+      {"vit_b_16", {.image = 32, .classes = 3, .layers = 2, .hidden = 8, .heads = 2, .inner = 8}},
       {"nasrnn", {.layers = 3, .hidden = 6}},
       {"nasnet_a", {.image = 32, .width = 0.125, .layers = 1}},
       {"taso_bert", {.layers = 3, .hidden = 8, .heads = 2, .length = 3}}};
@@ -190,8 +191,8 @@ TEST_P(LightModel, RandomRewritesStayConsistent) {
       expect_consistent(state, rules, cost);
       expect_canonical(state, rules, cost);
     }
-    ASSERT_FALSE(::testing::Test::HasFailure()) << "step " << step << ": "
-                                              << rules->name(match.rule);
+    ASSERT_FALSE(::testing::Test::HasFailure())
+        << "step " << step << ": " << rules->name(match.rule);
   }
   expect_agreement(state);
 }

@@ -29,7 +29,8 @@ c = Conv(x, w)
 a = Relu(c)
 y = Relu(a)
 output y = y
-)"), {}, "model.onnx");
+)"),
+              {}, "model.onnx");
   optimize();
   EXPECT_LT(import_onnx("better.onnx").nodes, import_onnx("model.onnx").nodes);
   std::filesystem::current_path("/");

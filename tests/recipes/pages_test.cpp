@@ -4,8 +4,9 @@
 #include <fstream>
 #include <sstream>
 
-/// README.md and the recipes show code of the program and of this folder. A block whose fence names a file
-/// ("```cpp core/ir/ops.h") must stand in that file, so that no page shows what no longer compiles.
+/// README.md and the recipes show code of the program and of this folder. A block whose fence names
+/// a file ("```cpp core/ir/ops.h") must stand in that file, so that no page shows what no longer
+/// compiles.
 namespace reverie {
 namespace {
 
@@ -59,7 +60,8 @@ TEST(RecipePages, ShowCodeThatStandsInTheFilesTheyName) {
     for (const Block& block : blocks) {
       std::istringstream text(block.text);
       EXPECT_NE(file_text(block.file).find(flush_left(text)), std::string::npos)
-          << page << ": this does not stand in " << block.file << ":\n" << block.text;
+          << page << ": this does not stand in " << block.file << ":\n"
+          << block.text;
     }
   }
 }

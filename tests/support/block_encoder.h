@@ -7,8 +7,8 @@
 
 namespace reverie::testing {
 
-/// A V for the toy with entities that needs no training: a block's latent says which nodes it has, which
-/// of its branches is wide and in which order its tail stands; z is a random pool.
+/// A V for the toy with entities that needs no training: a block's latent says which nodes it has,
+/// which of its branches is wide and in which order its tail stands; z is a random pool.
 class BlockEncoder : public Encoder {
  public:
   BlockEncoder(EnvSpec spec, int blocks) : spec_(std::move(spec)) {
@@ -50,7 +50,8 @@ class BlockEncoder : public Encoder {
 
  private:
   static constexpr int kLatent = 9;
-  static constexpr int kInput = 0, kWide = 2, kScale = 6, kActivation = 7, kOutput = 8;  // node types
+  static constexpr int kInput = 0, kWide = 2, kScale = 6, kActivation = 7,
+                       kOutput = 8;  // node types
 
   EnvSpec spec_;
   EntityPool pool_{nullptr};

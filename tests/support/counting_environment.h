@@ -95,10 +95,10 @@ class CountingEnvironment : public Environment {
     observation.mask = mask();
     for (int a = 0; a < spec_.primary_actions(); ++a)
       for (int entity = 0; entity < entities; ++entity)
-        observation.action_features.push_back(
-            observation.mask.at(a, entity) == 0
-                ? 0.0f
-                : 10.0f * t + static_cast<float>(a) + static_cast<float>(entity) / 4.0f);
+        observation.action_features.push_back(observation.mask.at(a, entity) == 0
+                                                  ? 0.0f
+                                                  : 10.0f * t + static_cast<float>(a) +
+                                                        static_cast<float>(entity) / 4.0f);
     observation.state_key = hash_bytes(graph.graph_targets.data(), 5 * sizeof(float));
     return observation;
   }

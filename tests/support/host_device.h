@@ -52,10 +52,14 @@ void move(const Movement& call, Memory memory) {
 
 inline void run(const Movement& call, Memory memory) {
   switch (call.element_bytes) {
-    case 1: return move<uint8_t>(call, memory);
-    case 2: return move<uint16_t>(call, memory);
-    case 4: return move<uint32_t>(call, memory);
-    default: return move<uint64_t>(call, memory);
+    case 1:
+      return move<uint8_t>(call, memory);
+    case 2:
+      return move<uint16_t>(call, memory);
+    case 4:
+      return move<uint32_t>(call, memory);
+    default:
+      return move<uint64_t>(call, memory);
   }
 }
 
@@ -141,7 +145,8 @@ inline void run(const Convolution& call, Memory memory) {
   for (int64_t image = 0; image < call.batch; ++image)
     for (int64_t filter = 0; filter < call.filters; ++filter)
       for (int64_t place = 0; place < out[0] * out[1] * out[2]; ++place, ++at) {
-        const Extents position = {place / (out[1] * out[2]), place / out[2] % out[1], place % out[2]};
+        const Extents position = {place / (out[1] * out[2]), place / out[2] % out[1],
+                                  place % out[2]};
         auto value = static_cast<float>(convolved(call, memory, image, filter, position));
         size_t next = 2;
         if (call.has_bias) value += float_at(memory[next++], call.dtype, filter);
@@ -226,10 +231,11 @@ inline void run(const Attention& call, Memory memory) {
 
 }  // namespace host_calls
 
-/// A device that is this process: its memory is this machine's, its queues run when asked to wait. The clock of a
-/// queue counts what it is asked to do, and the host's what that takes to ask for it; its cache holds the blocks of
-/// memory that were used last. It can be short of memory, refuse calls and fail for good. A block of memory that
-/// queues use in no order (queue_order.h) is a failure of the test.
+/// A device that is this process: its memory is this machine's, its queues run when asked to wait.
+/// The clock of a queue counts what it is asked to do, and the host's what that takes to ask for
+/// it; its cache holds the blocks of memory that were used last. It can be short of memory, refuse
+/// calls and fail for good. A block of memory that queues use in no order (queue_order.h) is a
+/// failure of the test.
 class HostDevice : public device::Device {
  public:
   explicit HostDevice(device::Precision precision = device::Precision::kFloat32)
@@ -250,9 +256,10 @@ class HostDevice : public device::Device {
   /// Seconds that a launch takes on the device's clock, without what it does.
   std::function<double(const device::Call&)> time_of = [](const device::Call&) { return 1e-6; };
   double seconds_of_set = 1e-5;
-  double latency = 0;  ///< seconds from the host's wish that a kernel or recording be launched to the queue
+  double latency =
+      0;  ///< seconds from the host's wish that a kernel or recording be launched to the queue
   double seconds_of_wait = 0;  ///< from a mark to what waits for it in another queue
-  int dropped_wait = -1;       ///< number of a wait, counted as `waits` counts them, that is forgotten
+  int dropped_wait = -1;  ///< number of a wait, counted as `waits` counts them, that is forgotten
 
   // What a test reads.
   int64_t allocated = 0;
@@ -264,8 +271,12 @@ class HostDevice : public device::Device {
   std::vector<std::string> races;  ///< uses of memory in no order
 
   device::DeviceInfo info() override {
-    return {.name = "host device", .driver = "1", .library = "loops 1.0", .memory_bytes = memory_limit,
-            .cache_bytes = kCacheBytes, .clock_mhz = 1000};
+    return {.name = "host device",
+            .driver = "1",
+            .library = "loops 1.0",
+            .memory_bytes = memory_limit,
+            .cache_bytes = kCacheBytes,
+            .clock_mhz = 1000};
   }
   device::Precision precision() const override { return precision_; }
 
@@ -397,11 +408,14 @@ class HostDevice : public device::Device {
   };
 
   struct HostRecording : device::Recording {
-    HostRecording(HostDevice& d, int queue) : device(d), first(queue) { joined[queue] = order.add(); }
+    HostRecording(HostDevice& d, int queue) : device(d), first(queue) {
+      joined[queue] = order.add();
+    }
 
     void launch() override {
       device.wait_to_launch();
-      for (const auto& [queue, one] : work) device.submit(queue == first ? device.queue_ : queue, one);
+      for (const auto& [queue, one] : work)
+        device.submit(queue == first ? device.queue_ : queue, one);
     }
     QueueOrder::Clock clock(int queue) { return order.now(own(queue)); }
     void wait(int queue, const QueueOrder::Clock& mark) {
@@ -416,7 +430,8 @@ class HostDevice : public device::Device {
     void finish() {
       std::map<int, int> own_queues;
       for (const auto& [queue, number] : joined) {
-        REVERIE_CHECK(order.has_joined(own(first), number), "a recording does not wait for a queue");
+        REVERIE_CHECK(order.has_joined(own(first), number),
+                      "a recording does not wait for a queue");
         own_queues[queue] = queue == first ? first : device.new_queue();
       }
       for (auto& [queue, one] : work) queue = own_queues.at(queue);
@@ -429,8 +444,8 @@ class HostDevice : public device::Device {
     HostDevice& device;
     int first;
     std::vector<std::pair<int, Work>> work;  ///< with its queue
-    QueueOrder order;           ///< while it is recorded
-    std::map<int, int> joined;  ///< queues of the device, as `order` numbers them
+    QueueOrder order;                        ///< while it is recorded
+    std::map<int, int> joined;               ///< queues of the device, as `order` numbers them
   };
 
   struct HostMark : device::Mark {
@@ -466,14 +481,18 @@ class HostDevice : public device::Device {
       work(queue);
     });
   }
-  std::byte* block_of(std::byte* memory) const { return std::prev(blocks_.upper_bound(memory))->first; }
+  std::byte* block_of(std::byte* memory) const {
+    return std::prev(blocks_.upper_bound(memory))->first;
+  }
   void use(int queue, std::byte* memory, bool writes) {
     const std::string wrong = order_.use(queue, block_of(memory), writes);
     if (!wrong.empty()) races.push_back(wrong);
   }
-  void use(int queue, const device::Call& call, const std::vector<std::byte*>& at, std::byte* workspace) {
+  void use(int queue, const device::Call& call, const std::vector<std::byte*>& at,
+           std::byte* workspace) {
     const auto* movement = std::get_if<device::Movement>(&call);
-    const size_t reads = at.size() - (movement != nullptr ? static_cast<size_t>(movement->writes) : 1);
+    const size_t reads =
+        at.size() - (movement != nullptr ? static_cast<size_t>(movement->writes) : 1);
     for (size_t i = 0; i < at.size(); ++i) use(queue, at[i], i >= reads);
     if (this->workspace > 0) use(queue, workspace, true);
   }

@@ -9,7 +9,8 @@
 namespace reverie::generate {
 
 /// "matmul(a, add(b, c)) = add(matmul(a, b), matmul(a, c))", outputs separated by ";". Operators by
-/// their names; concat_AXIS_RANK, split_AXIS_OUTPUT_RANK, one_RANK and reduce_sum_AXIS have numbers.
+/// their names; concat_AXIS_RANK, split_AXIS_OUTPUT_RANK, one_RANK and reduce_sum_AXIS have
+/// numbers.
 class IdentityParser {
  public:
   explicit IdentityParser(const std::vector<Operator>& operators) : operators_(operators) {}
@@ -35,12 +36,18 @@ class IdentityParser {
 
   static std::string numbered_name(const Operator& op) {
     switch (op.kind) {
-      case Kind::kConcat: return fmt::format("concat_{}_{}", op.axis, op.rank);
-      case Kind::kSplitFirst: return fmt::format("split_{}_0_{}", op.axis, op.rank);
-      case Kind::kSplitSecond: return fmt::format("split_{}_1_{}", op.axis, op.rank);
-      case Kind::kOne: return fmt::format("one_{}", op.rank);
-      case Kind::kReduceSum: return fmt::format("reduce_sum_{}", op.axis);
-      default: return name_of(op);
+      case Kind::kConcat:
+        return fmt::format("concat_{}_{}", op.axis, op.rank);
+      case Kind::kSplitFirst:
+        return fmt::format("split_{}_0_{}", op.axis, op.rank);
+      case Kind::kSplitSecond:
+        return fmt::format("split_{}_1_{}", op.axis, op.rank);
+      case Kind::kOne:
+        return fmt::format("one_{}", op.rank);
+      case Kind::kReduceSum:
+        return fmt::format("reduce_sum_{}", op.axis);
+      default:
+        return name_of(op);
     }
   }
 

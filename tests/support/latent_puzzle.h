@@ -13,8 +13,8 @@ namespace reverie {
 ///            second leads to open, the others to stuck
 ///   open:    harvest with 5 choices: the fourth gives +3, the others 0; then the next round
 ///   stuck:   only NO-OP
-/// There is one entity. The best return is 2 * rounds; the best without a step that costs is 0.5. z is the state one-hot,
-/// h the round one-hot. After `horizon` steps an episode is truncated.
+/// There is one entity. The best return is 2 * rounds; the best without a step that costs is 0.5. z
+/// is the state one-hot, h the round one-hot. After `horizon` steps an episode is truncated.
 class LatentPuzzle : public LatentEnvironment {
  public:
   enum Primary { kTake, kRaise, kHarvest, kNoOp };

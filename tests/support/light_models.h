@@ -12,12 +12,12 @@
 namespace reverie::testing {
 
 inline std::vector<std::string> light_models() {
-  return {"squeezenet1_1", "resnet18",  "resnet50", "resnext50_32x4d", "inception_v3", "bert_base",
-          "bert_tiny",     "vit_b_16",  "taso_bert", "taso_resnext50", "nasrnn",       "nasnet_a"};
+  return {"squeezenet1_1", "resnet18", "resnet50",  "resnext50_32x4d", "inception_v3", "bert_base",
+          "bert_tiny",     "vit_b_16", "taso_bert", "taso_resnext50",  "nasrnn",       "nasnet_a"};
 }
 
-/// Where an exporter's file of a light model would be: in $REVERIE_MODELS, or in ../shared/models beside the
-/// repository.
+/// Where an exporter's file of a light model would be: in $REVERIE_MODELS, or in ../shared/models
+/// beside the repository.
 inline std::filesystem::path exported_light_model(const std::string& name) {
   const char* given = std::getenv("REVERIE_MODELS");
   const std::filesystem::path models =

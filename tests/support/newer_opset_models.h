@@ -104,14 +104,18 @@ inline const std::vector<NewerNodes>& newer_nodes() {
   return rows;
 }
 
-inline std::string constant(const std::string& name, const std::string& type, const std::string& entries) {
+inline std::string constant(const std::string& name, const std::string& type,
+                            const std::string& entries) {
   return fmt::format("{} = Constant <value = {} {{{}}}> () ", name, type, entries);
 }
 
-/// Nodes of operators that no opset up to 17 has, or not with that meaning, and what comes to the same there.
+/// Nodes of operators that no opset up to 17 has, or not with that meaning, and what comes to the
+/// same there.
 inline const std::vector<NewerNodes>& nodes_of_newer_operators() {
-  static const std::string pair = constant("g", "float[2]", "1, 2") + constant("b", "float[2]", "-1, 3");
-  static const std::string four = constant("g", "float[4]", "1, 2, 3, 4") + constant("b", "float[4]", "4, 3, 2, 1");
+  static const std::string pair =
+      constant("g", "float[2]", "1, 2") + constant("b", "float[2]", "-1, 3");
+  static const std::string four =
+      constant("g", "float[4]", "1, 2, 3, 4") + constant("b", "float[4]", "4, 3, 2, 1");
   static const std::string half = constant("h", "float", "0.5") + constant("one", "float", "1");
   static const std::string grouped = list("s", "2, 2, 50", 3) + "r = Reshape(x, s) f = Shape(x) ";
   static const std::string at = constant("i", "int64[1, 2, 1, 2]", "1, 0, 2, 3") +

@@ -81,7 +81,8 @@ inline void bake_shaping_inputs(Case* test) {
       kept.push_back(tensor);
   }
   test->inputs = kept;
-  constexpr int kNoInputsSince = 4;  // IR version; before, every initializer has to be an input, too
+  constexpr int kNoInputsSince =
+      4;  // IR version; before, every initializer has to be an input, too
   if (test->model.ir_version() < kNoInputsSince) return;
   auto* inputs = test->model.mutable_graph()->mutable_input();
   inputs->erase(std::remove_if(inputs->begin(), inputs->end(),

@@ -33,8 +33,7 @@ inline ExtractionProblem random_extraction(uint64_t seed) {
       std::sort(list->begin(), list->end());
       list->erase(std::unique(list->begin(), list->end()), list->end());
     }
-    for (const int output : node.outputs)
-      problem.members[static_cast<size_t>(output)].push_back(i);
+    for (const int output : node.outputs) problem.members[static_cast<size_t>(output)].push_back(i);
     problem.nodes.push_back(std::move(node));
   }
   problem.roots = {0};

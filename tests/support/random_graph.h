@@ -15,9 +15,9 @@
 namespace reverie {
 
 /// Builds well-typed float graphs at random: convolutions, products, pools, normalizations,
-/// elementwise operators, reductions, movement and indexing over one or two inputs, with weights large and
-/// small, dense and fill, shared and computed. Values stay finite and tensors small (at most
-/// kMaxElements), so that a graph runs in milliseconds. Equal seeds give equal graphs.
+/// elementwise operators, reductions, movement and indexing over one or two inputs, with weights
+/// large and small, dense and fill, shared and computed. Values stay finite and tensors small (at
+/// most kMaxElements), so that a graph runs in milliseconds. Equal seeds give equal graphs.
 class RandomGraph {
  public:
   static constexpr int64_t kMaxElements = 2048;
@@ -31,17 +31,20 @@ class RandomGraph {
   explicit RandomGraph(uint64_t seed) : rng_(seed) {}
 
   Graph build(int nodes) {
-    add(graph_.add_input("x", floats(one_of<Shape>({{1, 4, 6, 6}, {2, 3, 5, 4}, {2, 8}, {3, 4, 6}}))));
+    add(graph_.add_input("x",
+                         floats(one_of<Shape>({{1, 4, 6, 6}, {2, 3, 5, 4}, {2, 8}, {3, 4, 6}}))));
     if (flip()) add(graph_.add_input("second", floats(one_of<Shape>({{1, 4, 6, 6}, {2, 8}, {6}}))));
     const std::vector<void (RandomGraph::*)()> makers = {
-        &RandomGraph::unary,     &RandomGraph::binary,  &RandomGraph::binary,  &RandomGraph::scale,
-        &RandomGraph::compare,   &RandomGraph::matmul,  &RandomGraph::twins,   &RandomGraph::gemm,
-        &RandomGraph::attend,    &RandomGraph::conv,    &RandomGraph::conv,    &RandomGraph::batch_norm,
-        &RandomGraph::pool,      &RandomGraph::reduce,  &RandomGraph::softmax, &RandomGraph::layer_norm,
-        &RandomGraph::transpose, &RandomGraph::reshape, &RandomGraph::concat,  &RandomGraph::split,
-        &RandomGraph::slice,     &RandomGraph::pad,     &RandomGraph::repeat,  &RandomGraph::gather,
-        &RandomGraph::squeeze,   &RandomGraph::enlarge, &RandomGraph::normalize,
-        &RandomGraph::index,     &RandomGraph::recur,   &RandomGraph::quantize};
+        &RandomGraph::unary,      &RandomGraph::binary,    &RandomGraph::binary,
+        &RandomGraph::scale,      &RandomGraph::compare,   &RandomGraph::matmul,
+        &RandomGraph::twins,      &RandomGraph::gemm,      &RandomGraph::attend,
+        &RandomGraph::conv,       &RandomGraph::conv,      &RandomGraph::batch_norm,
+        &RandomGraph::pool,       &RandomGraph::reduce,    &RandomGraph::softmax,
+        &RandomGraph::layer_norm, &RandomGraph::transpose, &RandomGraph::reshape,
+        &RandomGraph::concat,     &RandomGraph::split,     &RandomGraph::slice,
+        &RandomGraph::pad,        &RandomGraph::repeat,    &RandomGraph::gather,
+        &RandomGraph::squeeze,    &RandomGraph::enlarge,   &RandomGraph::normalize,
+        &RandomGraph::index,      &RandomGraph::recur,     &RandomGraph::quantize};
     for (int tries = 0; work_ < nodes && tries < 100 * nodes; ++tries)
       (this->*makers[rng_.below(makers.size())])();
     int outputs = 0;
@@ -58,13 +61,16 @@ class RandomGraph {
     return low + static_cast<int64_t>(rng_.below(static_cast<uint64_t>(high - low + 1)));
   }
   template <typename T>
-  T one_of(std::vector<T> choices) { return choices[rng_.below(choices.size())]; }
+  T one_of(std::vector<T> choices) {
+    return choices[rng_.below(choices.size())];
+  }
   const Shape& shape(ValueId value) const { return graph_.type(value).shape; }
 
   /// Recent values are likelier, so that graphs get deep.
   ValueId any() {
     const size_t n = values_.size();
-    return values_[n - 1 - static_cast<size_t>(static_cast<double>(n) * rng_.uniform() * rng_.uniform())];
+    return values_[n - 1 -
+                   static_cast<size_t>(static_cast<double>(n) * rng_.uniform() * rng_.uniform())];
   }
   /// A value of that rank, or an invalid id.
   ValueId of_rank(size_t rank) {
@@ -82,7 +88,8 @@ class RandomGraph {
   // --- Adding ---------------------------------------------------------------------------------
   void add(ValueId value) { values_.push_back(value); }
 
-  ValueId node(std::string_view op, const std::vector<ValueId>& inputs, Attributes attributes = {}) {
+  ValueId node(std::string_view op, const std::vector<ValueId>& inputs,
+               Attributes attributes = {}) {
     const NodeId id = graph_.add_node(op_named(op), inputs, std::move(attributes));
     ++work_;
     return graph_.output(id);
@@ -111,17 +118,23 @@ class RandomGraph {
     if (positive || rng_.below(6) != 0) return first;
     return graph_.add("Add", {first, weight(shape, fan_in)});
   }
-  ValueId scalar(float value) { return constant(Weight::dense(Tensor::of<float>({}, {value}), "")); }
+  ValueId scalar(float value) {
+    return constant(Weight::dense(Tensor::of<float>({}, {value}), ""));
+  }
 
   // --- One operator (or a few) of each kind ----------------------------------------------------
   void unary() {
     const ValueId x = any();
     switch (rng_.below(5)) {
-      case 0: return keep("Sqrt", {node("Abs", {x})});
-      case 1: return keep("Exp", {node("Tanh", {x})});
-      case 2: return keep("Clip", {x}, {{"min", -1.0}, {"max", 2.0}});
-      case 3: return keep("Cast", {node("Cast", {x}, {{"to", std::string("float64")}})},
-                          {{"to", std::string("float32")}});
+      case 0:
+        return keep("Sqrt", {node("Abs", {x})});
+      case 1:
+        return keep("Exp", {node("Tanh", {x})});
+      case 2:
+        return keep("Clip", {x}, {{"min", -1.0}, {"max", 2.0}});
+      case 3:
+        return keep("Cast", {node("Cast", {x}, {{"to", std::string("float64")}})},
+                    {{"to", std::string("float32")}});
       default:
         keep(one_of<std::string>({"Relu", "Relu", "Sigmoid", "Tanh", "Neg", "Erf", "Identity",
                                   "LeakyRelu", "HardSigmoid", "HardSwish", "Elu", "Dropout"}),
@@ -133,8 +146,9 @@ class RandomGraph {
     Shape small = shape(x);
     for (int64_t& extent : small)
       if (flip()) extent = 1;
-    if (flip()) small.erase(small.begin(), std::find_if(small.begin(), small.end(),
-                                                        [](int64_t extent) { return extent != 1; }));
+    if (flip())
+      small.erase(small.begin(), std::find_if(small.begin(), small.end(),
+                                              [](int64_t extent) { return extent != 1; }));
     return weight(small, 1, positive);
   }
   void binary() {
@@ -173,7 +187,8 @@ class RandomGraph {
     if (shape(x).size() < 2) return;
     const bool spatial = shape(x).size() == 4 && flip();
     const auto branch = [&] {
-      return spatial ? node("Conv", {x, filter_for(x, 4, 1, 1)}) : node("MatMul", {x, matrix_for(x, 4)});
+      return spatial ? node("Conv", {x, filter_for(x, 4, 1, 1)})
+                     : node("MatMul", {x, matrix_for(x, 4)});
     };
     const ValueId left = branch();
     const ValueId right = branch();
@@ -185,8 +200,10 @@ class RandomGraph {
     if (!x.valid()) return;
     const bool transposed = flip();
     const int64_t inner = shape(x)[1];
-    const ValueId w = weight(transposed ? Shape{6, inner} : Shape{inner, 6}, static_cast<double>(inner));
-    keep("Gemm", {x, w, weight({6})}, {{"transB", int64_t{transposed}}, {"activation", activation()}});
+    const ValueId w =
+        weight(transposed ? Shape{6, inner} : Shape{inner, 6}, static_cast<double>(inner));
+    keep("Gemm", {x, w, weight({6})},
+         {{"transB", int64_t{transposed}}, {"activation", activation()}});
   }
   /// softmax(x x^T) x
   void attend() {
@@ -197,22 +214,25 @@ class RandomGraph {
   }
   ValueId filter_for(ValueId x, int64_t filters, int64_t kernel, int64_t group) {
     const int64_t channels = shape(x)[1] / group;
-    return weight({filters, channels, kernel, kernel}, static_cast<double>(channels * kernel * kernel));
+    return weight({filters, channels, kernel, kernel},
+                  static_cast<double>(channels * kernel * kernel));
   }
   void conv() {
     const ValueId x = of_rank(4);
     if (!x.valid()) return;
     const int64_t kernel = one_of<int64_t>({1, 3});
     const int64_t group = shape(x)[1] % 2 == 0 && rng_.below(3) == 0 ? 2 : 1;
-    const int64_t filters = flip() && shape(x)[1] % group == 0 ? shape(x)[1] : one_of<int64_t>({4, 6});
+    const int64_t filters =
+        flip() && shape(x)[1] % group == 0 ? shape(x)[1] : one_of<int64_t>({4, 6});
     if (element_count(shape(x)) / shape(x)[1] * filters > kMaxElements) return;
     std::vector<ValueId> inputs = {x, filter_for(x, filters, kernel, group)};
     if (flip()) inputs.push_back(weight({filters}));
     const int64_t pad = kernel / 2;
-    keep("Conv", inputs, {{"group", group},
-                          {"pads", List(4, pad)},
-                          {"strides", List(2, rng_.below(4) == 0 ? 2 : 1)},
-                          {"activation", activation()}});
+    keep("Conv", inputs,
+         {{"group", group},
+          {"pads", List(4, pad)},
+          {"strides", List(2, rng_.below(4) == 0 ? 2 : 1)},
+          {"activation", activation()}});
   }
   /// By a transposed convolution, or by repeating or interpolating elements.
   void enlarge() {
@@ -221,17 +241,19 @@ class RandomGraph {
     const auto mode = one_of<std::string>({"nearest", "linear", "cubic"});
     const Shape& from = shape(x);
     if (rng_.below(4) == 0)
-      return keep("Resize", {x}, {{"mode", mode}, {"sizes", List{from[0], from[1], from[2] + 1, 3}}});
+      return keep("Resize", {x},
+                  {{"mode", mode}, {"sizes", List{from[0], from[1], from[2] + 1, 3}}});
     if (flip())
       return keep("Resize", {x}, {{"mode", mode}, {"scales", std::vector<double>{1, 1, 2, 1.5}}});
     const int64_t group = from[1] % 2 == 0 && rng_.below(3) == 0 ? 2 : 1;
     const ValueId filter = weight({from[1], 4, 2, 2}, static_cast<double>(from[1]));
     std::vector<ValueId> inputs = {x, filter};
     if (flip()) inputs.push_back(weight({4 * group}));
-    keep("ConvTranspose", inputs, {{"group", group},
-                                   {"strides", List{2, 1}},
-                                   {"pads", List{between(0, 1), 0, 0, 0}},
-                                   {"output_padding", List{between(0, 1), 0}}});
+    keep("ConvTranspose", inputs,
+         {{"group", group},
+          {"strides", List{2, 1}},
+          {"pads", List{between(0, 1), 0, 0, 0}},
+          {"output_padding", List{between(0, 1), 0}}});
   }
   void normalize() {
     const ValueId x = any();
@@ -248,9 +270,10 @@ class RandomGraph {
     std::vector<ValueId> inputs = {x, weight({directions, rows, width}, static_cast<double>(width)),
                                    weight({directions, rows, 4}, 4)};
     if (flip()) inputs.push_back(weight({directions, 2 * rows}));
-    const NodeId id = graph_.add_node(
-        op_named(is_gru ? "GRU" : "LSTM"), inputs,
-        {{"direction", both ? std::string("bidirectional") : one_of<std::string>({"forward", "reverse"})}});
+    const NodeId id =
+        graph_.add_node(op_named(is_gru ? "GRU" : "LSTM"), inputs,
+                        {{"direction", both ? std::string("bidirectional")
+                                            : one_of<std::string>({"forward", "reverse"})}});
     ++work_;
     add(graph_.output(id));
     if (flip()) add(graph_.output(id, 1));
@@ -268,15 +291,18 @@ class RandomGraph {
     const ValueId x = any();
     if (shape(x).size() < 2) return;
     const Shape channels = {shape(x)[1]};
-    keep("BatchNormalization", {x, weight(channels), weight(channels), weight(channels),
-                                weight(channels, 1, true)});
+    keep("BatchNormalization",
+         {x, weight(channels), weight(channels), weight(channels), weight(channels, 1, true)});
   }
   void pool() {
     const ValueId x = of_rank(4);
     if (!x.valid() || std::min(shape(x)[2], shape(x)[3]) < 2) return;
-    if (rng_.below(4) == 0) return keep(one_of<std::string>({"GlobalAveragePool", "GlobalMaxPool"}), {x});
+    if (rng_.below(4) == 0)
+      return keep(one_of<std::string>({"GlobalAveragePool", "GlobalMaxPool"}), {x});
     keep(one_of<std::string>({"MaxPool", "AveragePool"}), {x},
-         {{"kernel_shape", List{2, 2}}, {"strides", List(2, between(1, 2))}, {"ceil_mode", between(0, 1)}});
+         {{"kernel_shape", List{2, 2}},
+          {"strides", List(2, between(1, 2))},
+          {"ceil_mode", between(0, 1)}});
   }
   void reduce() {
     const ValueId x = any();
@@ -323,7 +349,8 @@ class RandomGraph {
     const ValueId x = any();
     if (shape(x).empty() || element_count(shape(x)) > kMaxElements / 2) return;
     const int64_t axis = between(0, static_cast<int64_t>(shape(x).size()) - 1);
-    keep("Concat", {x, rng_.below(4) == 0 ? weight(shape(x)) : other_of_shape(x)}, {{"axis", axis}});
+    keep("Concat", {x, rng_.below(4) == 0 ? weight(shape(x)) : other_of_shape(x)},
+         {{"axis", axis}});
   }
   void split() {
     const ValueId x = any();
@@ -344,10 +371,11 @@ class RandomGraph {
     if (shape(x).empty()) return;
     const auto axis = rng_.below(shape(x).size());
     const int64_t start = between(0, shape(x)[axis] - 1);
-    keep("Slice", {x}, {{"axes", List{static_cast<int64_t>(axis)}},
-                        {"starts", List{start}},
-                        {"ends", List{between(start + 1, shape(x)[axis] + 2)}},
-                        {"steps", List{between(1, 2)}}});
+    keep("Slice", {x},
+         {{"axes", List{static_cast<int64_t>(axis)}},
+          {"starts", List{start}},
+          {"ends", List{between(start + 1, shape(x)[axis] + 2)}},
+          {"steps", List{between(1, 2)}}});
   }
   void pad() {
     const ValueId x = any();
@@ -390,14 +418,19 @@ class RandomGraph {
     const int64_t extent = shape(x)[at];
     Shape rest(shape(x).begin() + 1, shape(x).end());
     switch (rng_.below(8)) {
-      case 0: return keep("CumSum", {x}, {{"axis", axis}, {"reverse", between(0, 1)}});
-      case 1: return keep("LogSoftmax", {x}, {{"axis", axis}});
-      case 2: return keep("TopK", {x}, {{"axis", axis}, {"k", between(1, extent)}});
-      case 3: return keep("GatherElements", {x, indices(shape(x), extent)}, {{"axis", axis}});
+      case 0:
+        return keep("CumSum", {x}, {{"axis", axis}, {"reverse", between(0, 1)}});
+      case 1:
+        return keep("LogSoftmax", {x}, {{"axis", axis}});
+      case 2:
+        return keep("TopK", {x}, {{"axis", axis}, {"k", between(1, extent)}});
+      case 3:
+        return keep("GatherElements", {x, indices(shape(x), extent)}, {{"axis", axis}});
       case 4:
         return keep("ScatterElements", {x, indices(shape(x), extent), other_of_shape(x)},
                     {{"axis", axis}, {"reduction", one_of<std::string>({"none", "add"})}});
-      case 5: return keep("GatherND", {x, indices({2, 1}, shape(x)[0])});
+      case 5:
+        return keep("GatherND", {x, indices({2, 1}, shape(x)[0])});
       case 6:
         rest.insert(rest.begin(), 1);
         return keep("ScatterND", {x, indices({1, 1}, shape(x)[0]), weight(rest)});

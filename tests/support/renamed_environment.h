@@ -50,8 +50,8 @@ class RenamedEnvironment : public Environment {
     ActionMask mask(spec_.primary_actions(), real.entities);
     for (int primary = 0; primary < spec_.no_op(); ++primary)
       for (int entity = 0; entity < real.entities; ++entity)
-        mask.at(primary, entity) = static_cast<uint16_t>(
-            theirs(primary) < 0 ? 1 : real.at(theirs(primary), entity));
+        mask.at(primary, entity) =
+            static_cast<uint16_t>(theirs(primary) < 0 ? 1 : real.at(theirs(primary), entity));
     return mask;
   }
 

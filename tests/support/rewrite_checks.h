@@ -41,8 +41,7 @@ inline void expect_consistent(const RewriteState& state, std::shared_ptr<const R
       EXPECT_EQ(state.location(rule, static_cast<int>(i)).binding, kept[i].binding);
       EXPECT_EQ(state.find(kept[i]), static_cast<int>(i)) << rules->name(rule);
       EXPECT_EQ(kept[i].binding->values, found[i].binding->values) << rules->name(rule);
-      EXPECT_EQ(state.cost_delta(kept[i]), fresh.propose(found[i]).cost_delta)
-          << rules->name(rule);
+      EXPECT_EQ(state.cost_delta(kept[i]), fresh.propose(found[i]).cost_delta) << rules->name(rule);
     }
     expect_equal_classes(state, fresh, rule);
   }

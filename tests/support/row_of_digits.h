@@ -11,8 +11,8 @@
 
 namespace reverie::testing {
 
-/// A problem with a known optimum: a row of digits from 0 to 4, each an entity; a move raises or lowers
-/// one of them by one. A digit costs
+/// A problem with a known optimum: a row of digits from 0 to 4, each an entity; a move raises or
+/// lowers one of them by one. A digit costs
 ///
 ///   0: 10   1: 11   2: 4   3: 6   4: 3
 ///
@@ -25,8 +25,8 @@ class RowOfDigits : public Problem {
 
   explicit RowOfDigits(std::vector<int> digits) : digits_(std::move(digits)) {}
 
-  double offset = 0;       ///< of all costs
-  bool is_bounded = false; ///< tells a lower bound
+  double offset = 0;                           ///< of all costs
+  bool is_bounded = false;                     ///< tells a lower bound
   int most = std::numeric_limits<int>::max();  ///< the sum of digits is at most this
 
   bool only_thirds = false;  ///< states whose digits' sum 3 does not divide are infeasible
@@ -40,7 +40,8 @@ class RowOfDigits : public Problem {
     return sum;
   }
   double lower_bound() const override {
-    return is_bounded ? offset + kLeast * static_cast<double>(digits_.size()) : Problem::lower_bound();
+    return is_bounded ? offset + kLeast * static_cast<double>(digits_.size())
+                      : Problem::lower_bound();
   }
   bool feasible() const override { return !only_thirds || sum() % 3 == 0; }
   bool may_be_infeasible() const override { return only_thirds; }
@@ -49,9 +50,7 @@ class RowOfDigits : public Problem {
   Move move(int kind, int i) const override {
     return {.kind = kind, .index = 0, .entity = entities(kind)[static_cast<size_t>(i)]};
   }
-  bool allows(const Move& move) const override {
-    return move.kind == kLower || sum() < most;
-  }
+  bool allows(const Move& move) const override { return move.kind == kLower || sum() < most; }
   bool apply(const Move& move) override {
     if (!allows(move)) return false;
     digits_[static_cast<size_t>(move.entity)] += move.kind == kRaise ? 1 : -1;

@@ -62,9 +62,15 @@ inline std::shared_ptr<const RuleSet> unary_rules() {
 }
 
 inline std::shared_ptr<CostModel> unary_cost() {
-  return std::make_shared<OpCost>(std::map<std::string, int64_t>{
-      {"Tanh", 10}, {"Sigmoid", 11}, {"Neg", 3}, {"Exp", 5}, {"Log", 5}, {"Sqrt", 6}, {"Abs", 4},
-      {"Relu", 5}, {"Add", 1}});
+  return std::make_shared<OpCost>(std::map<std::string, int64_t>{{"Tanh", 10},
+                                                                 {"Sigmoid", 11},
+                                                                 {"Neg", 3},
+                                                                 {"Exp", 5},
+                                                                 {"Log", 5},
+                                                                 {"Sqrt", 6},
+                                                                 {"Abs", 4},
+                                                                 {"Relu", 5},
+                                                                 {"Add", 1}});
 }
 
 /// One chain of operators per entry, each from an input of its own to an output of its own. Every

@@ -26,14 +26,14 @@ const std::map<std::string, std::vector<std::string>> kAllowed = {
     {"core/exec/cpu", {"core/base", "core/ir", "core/exec"}},
     {"core/exec/cuda", {"core/base", "core/ir", "core/exec"}},
     {"core/onnx", {"core/base", "core/ir", "core/exec"}},
-    {"core/cost", {"core/base", "core/ir", "core/hdf5", "core/exec", "core/exec/cpu", "core/exec/cuda"}},
+    {"core/cost",
+     {"core/base", "core/ir", "core/hdf5", "core/exec", "core/exec/cpu", "core/exec/cuda"}},
     {"core/ort", {"core/base", "core/ir", "core/exec", "core/cost", "core/onnx"}},
     {"core/rules", {"core/base", "core/ir", "core/exec", "core/cost"}},
     {"core/models", {"core/base", "core/ir", "core/exec"}},
     {"core/models/zoo", {"core/base", "core/ir"}},
     {"core/rulekit", {"core/base", "core/ir", "core/exec", "core/rules"}},
-    {"core/search",
-     {"core/base", "core/ir", "core/exec", "core/cost", "core/onnx", "core/rules"}},
+    {"core/search", {"core/base", "core/ir", "core/exec", "core/cost", "core/onnx", "core/rules"}},
     {"env",
      {"core", "env/placement/graph", "env/placement/simulator", "env/placement/search",
       "env/placement/report"}},
@@ -110,8 +110,8 @@ std::vector<Include> own_includes() {
       std::ifstream source(entry.path());
       for (std::string line; std::getline(source, line);)
         if (line.starts_with("#include \""))
-          result.push_back({fs::relative(entry.path(), root),
-                            line.substr(10, line.rfind('"') - 10)});
+          result.push_back(
+              {fs::relative(entry.path(), root), line.substr(10, line.rfind('"') - 10)});
         else if (line.starts_with("#include <torch/") || line.starts_with("#include <ATen/"))
           result.push_back({fs::relative(entry.path(), root), "<torch>"});
     }
@@ -172,9 +172,10 @@ TEST(Layout, NothingRightOfTheEnvironmentsIncludesWhatOnlyOneOfThemNeeds) {
 
 /// The forbidden words of a line, comments included.
 std::vector<std::string> words_of_environments(const std::string& line) {
-  static const std::regex words("rewrit|(^|[^a-z])rules?([^a-z]|$)|onnx|millisecond|cost_ms|dynamic_cast|"
-                                "knapsack|(^|[^a-z])toy",
-                                std::regex::icase);
+  static const std::regex words(
+      "rewrit|(^|[^a-z])rules?([^a-z]|$)|onnx|millisecond|cost_ms|dynamic_cast|"
+      "knapsack|(^|[^a-z])toy",
+      std::regex::icase);
   static const std::regex types("Rule[A-Z]");
   std::vector<std::string> found;
   for (const std::regex* forbidden : {&words, &types})
@@ -201,8 +202,8 @@ TEST(Layout, NothingRightOfTheEnvironmentsSpeaksOfOneOfThem) {
       }
     }
   EXPECT_GT(files, 50);
-  for (const char* line : {"a rule of it", "RuleSet set;", "run_rule_list()", "OnnxModel", "int cost_ms;",
-                           "RewriteState", "dynamic_cast<A>(b)", "milliseconds()"})
+  for (const char* line : {"a rule of it", "RuleSet set;", "run_rule_list()", "OnnxModel",
+                           "int cost_ms;", "RewriteState", "dynamic_cast<A>(b)", "milliseconds()"})
     EXPECT_THAT(words_of_environments(line), ::testing::SizeIs(1)) << line;
   for (const char* line : {"bool schedule", "a ruler", "cost_share", "static_cast<A>(b)"})
     EXPECT_THAT(words_of_environments(line), ::testing::IsEmpty()) << line;

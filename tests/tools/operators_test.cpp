@@ -34,7 +34,8 @@ struct Kernels {
 };
 
 Kernels kernels(const Json& line) {
-  return {line.at("reference").get<bool>(), line.at("cpu").get<bool>(), line.at("cuda").get<bool>()};
+  return {line.at("reference").get<bool>(), line.at("cpu").get<bool>(),
+          line.at("cuda").get<bool>()};
 }
 
 TEST(Operators, EachHasAReferenceKernelAndAnOpsetUnlessItIsNoneOfOnnx) {

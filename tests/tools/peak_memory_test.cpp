@@ -37,14 +37,14 @@ int64_t peak_of(const std::vector<std::string>& arguments) {
   return usage.ru_maxrss * kKibibyte;
 }
 
-/// What a network's weights cost in memory, as parts of their size: `light` has the same nodes, but no
-/// stored weights.
+/// What a network's weights cost in memory, as parts of their size: `light` has the same nodes, but
+/// no stored weights.
 class PeakMemory : public ::testing::Test {
  protected:
   void SetUp() override {
     if (REVERIE_SANITIZED) GTEST_SKIP() << "sanitizers keep memory of their own";
-    const std::vector<std::string> model = {"model", "resnet18", "--width", "1.125", "--image", "64",
-                                            "--out"};
+    const std::vector<std::string> model = {"model",   "resnet18", "--width", "1.125",
+                                            "--image", "64",       "--out"};
     for (const bool is_light : {false, true}) {
       std::vector<std::string> arguments = model;
       arguments.push_back(is_light ? light_ : full_);
@@ -69,18 +69,20 @@ TEST_F(PeakMemory, InspectingAModelDoesNotLoadItsWeights) {
   EXPECT_LT(share_of_weights({"inspect"}), 0.4);
 }
 
-/// How much more memory a network takes for each byte that its weights have more; the program's own cancels out.
-/// Each filter is multiplied by a batch norm's factors in double precision, and the largest has a fifth of all bytes:
-/// that takes 0.9. Folded weights that were kept would take one more.
+/// How much more memory a network takes for each byte that its weights have more; the program's own
+/// cancels out. Each filter is multiplied by a batch norm's factors in double precision, and the
+/// largest has a fifth of all bytes: that takes 0.9. Folded weights that were kept would take one
+/// more.
 TEST_F(PeakMemory, OptimizingAModelHoldsNoWeightForLong) {
   const std::string wide = folder_ / "wide.onnx";
   peak_of({"model", "resnet18", "--width", "2", "--image", "64", "--out", wide});
   const auto optimized = [&](const std::string& file) {
-    return peak_of({"optimize", file, "--method", "greedy", "--cost", "roofline:t4", "--quiet", "--out",
-                    folder_ / "out.onnx"});
+    return peak_of({"optimize", file, "--method", "greedy", "--cost", "roofline:t4", "--quiet",
+                    "--out", folder_ / "out.onnx"});
   };
   const int64_t more = optimized(wide) - optimized(full_);
-  const auto bytes = static_cast<double>(std::filesystem::file_size(wide) - std::filesystem::file_size(full_));
+  const auto bytes =
+      static_cast<double>(std::filesystem::file_size(wide) - std::filesystem::file_size(full_));
   EXPECT_LT(static_cast<double>(more), 1.3 * bytes);
 }
 

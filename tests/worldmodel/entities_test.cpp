@@ -34,7 +34,8 @@ std::vector<int64_t> numbers(const torch::Tensor& tensor) {
   return {flat.data_ptr<int64_t>(), flat.data_ptr<int64_t>() + flat.numel()};
 }
 
-/// Six entities, of which all others have edges with 0 alone; what a node of 0 makes is used in 2 and in 5.
+/// Six entities, of which all others have edges with 0 alone; what a node of 0 makes is used in 2
+/// and in 5.
 Observation star() {
   Observation observation;
   GraphFeatures& graph = observation.graph;

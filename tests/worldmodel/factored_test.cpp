@@ -117,8 +117,8 @@ torch::Tensor near(int64_t entities, const std::map<int64_t, std::vector<int>>& 
 }
 
 TEST(Rows, AreTheEntitiesActedInAndThenTheirNeighbours) {
-  const auto neighbours = torch::stack({near(2000, {{5, {3, 1999}}, {6, {0, 1, 2, 3}}}),
-                                        near(2000, {{1999, {0}}})});
+  const auto neighbours =
+      torch::stack({near(2000, {{5, {3, 1999}}, {6, {0, 1, 2, 3}}}), near(2000, {{1999, {0}}})});
   const Rows rows(torch::tensor({5L, 1999L}), neighbours);
   const auto places = torch::arange(4000).view({2, 2000});
   EXPECT_TRUE(torch::equal(rows.take(places), torch::tensor({5L, 3999L, 3L, 1999L, 2000L})));
@@ -126,13 +126,13 @@ TEST(Rows, AreTheEntitiesActedInAndThenTheirNeighbours) {
 }
 
 TEST(Rows, RelationsTellHowFarAnIndexReachesIntoTheNeighbours) {
-  const auto neighbours =
-      torch::stack({near(6, {{2, {0, 1, 4, 5}}}), near(6, {{0, {2, 3}}})});
+  const auto neighbours = torch::stack({near(6, {{2, {0, 1, 4, 5}}}), near(6, {{0, {2, 3}}})});
   const Rows rows(torch::tensor({2L, 0L}), neighbours);
   const auto choices = torch::tensor({{3L, 2L, 9L, 7L, 1L, 4L}, {5L, 8L, 2L, 6L, 8L, 8L}});
   const auto of = [](double acted, double side, double here, double between, double past) {
     return torch::tensor({acted, side, std::log1p(here), std::log1p(between),
-                          std::copysign(std::log1p(std::abs(past)), past)}, torch::kFloat);
+                          std::copysign(std::log1p(std::abs(past)), past)},
+                         torch::kFloat);
   };
   const auto expected = torch::stack({of(1, 0, 9, 0, 3), of(1, 0, 5, 0, 0),  //
                                       of(0, -1, 3, 2, 1), of(0, -1, 2, 0, 3), of(0, 1, 1, 0, 3),
@@ -145,9 +145,10 @@ TEST(Rows, CountsThatArePutAreInTheTotals) {
   const Rows rows(torch::tensor({1L, 0L}), torch::zeros({2, 3, 1}, torch::kInt32));
   const LatentMask mask{torch::tensor({{6L, 1L}, {2L, 1L}}),
                         torch::tensor({1L, 2L, 3L, 1L, 0L, 0L, 2L, 0L, 0L, 1L, 0L, 0L})
-                            .view({2, 2, 3}).to(torch::kInt16)};
-  const LatentMask next =
-      rows.put_counts(mask, torch::arange(2), rows.counts(mask), torch::tensor({{6L, 0L}, {3L, 1L}}));
+                            .view({2, 2, 3})
+                            .to(torch::kInt16)};
+  const LatentMask next = rows.put_counts(mask, torch::arange(2), rows.counts(mask),
+                                          torch::tensor({{6L, 0L}, {3L, 1L}}));
   EXPECT_TRUE(torch::equal(next.totals, torch::tensor({{10L, 1L}, {3L, 1L}})));
   EXPECT_TRUE(torch::equal(next.by_entity.select(1, 0).to(torch::kInt64),
                            torch::tensor({{1L, 6L, 3L}, {3L, 0L, 0L}})));

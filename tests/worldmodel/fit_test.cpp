@@ -41,7 +41,9 @@ class Number : public FitProblem {
     store_module(checkpoint, "number", *module_);
     return checkpoint;
   }
-  void restore(const Checkpoint& checkpoint) override { restore_module(checkpoint, "number", *module_); }
+  void restore(const Checkpoint& checkpoint) override {
+    restore_module(checkpoint, "number", *module_);
+  }
   uint64_t origin() const override { return began_with; }
   torch::Tensor weight() const { return module_->weight; }
 
@@ -54,7 +56,9 @@ TEST(Fit, AValidationThatIsNoNumberLeavesTheBestCheckpointAlone) {
   TemporaryDirectory directory;
   FitConfig config;
   config.epochs = 3;
-  const auto epoch_kept = [&] { return load_checkpoint(directory / "best.pt", "number").counters.at("epoch"); };
+  const auto epoch_kept = [&] {
+    return load_checkpoint(directory / "best.pt", "number").counters.at("epoch");
+  };
   Number spoilt;
   spoilt.spoilt = 2;
   EXPECT_THROW(fit(spoilt, config, 1, directory.path(), "best.pt", false, {}), InputError);
@@ -76,7 +80,8 @@ TEST(Fit, WhatIsKilledBeforeAnEpochIsToldTellsIt) {
     };
   };
   Number first, second;
-  EXPECT_THROW(fit(first, config, 1, directory.path(), "best.pt", false, tell_until(1)), InputError);
+  EXPECT_THROW(fit(first, config, 1, directory.path(), "best.pt", false, tell_until(1)),
+               InputError);
   fit(second, config, 1, directory.path(), "best.pt", true, tell_until(3));
   EXPECT_THAT(told, ::testing::ElementsAre(1, 2, 3));
 }
@@ -122,7 +127,8 @@ TEST(Fit, WhatIsStoppedAnywhereGoesOnToTheSameResult) {
     Noise first, second;
     first.stop_at = stop_at;
     config.stop = first.stop;
-    EXPECT_THROW(fit(first, config, 1, directory.path(), "best.pt", false, tell_into(told)), Interrupted);
+    EXPECT_THROW(fit(first, config, 1, directory.path(), "best.pt", false, tell_into(told)),
+                 Interrupted);
     config.stop = StopToken();
     fit(second, config, 1, directory.path(), "best.pt", true, tell_into(told));
     EXPECT_EQ(told, told_whole) << "stopped at " << stop_at;

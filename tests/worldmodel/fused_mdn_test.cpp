@@ -36,7 +36,8 @@ struct Case {
 
   void shake() {
     torch::NoGradGuard guard;
-    for (auto& parameter : network->parameters()) parameter.add_(0.3 * torch::randn_like(parameter));
+    for (auto& parameter : network->parameters())
+      parameter.add_(0.3 * torch::randn_like(parameter));
     for (auto& buffer : network->buffers())
       if (buffer.is_floating_point()) buffer.add_(torch::rand_like(buffer));
   }
@@ -85,8 +86,8 @@ void expect_as_in_training(Case& c, FusedMdn& fused) {
   expect_close(output.change, expected.change);
   expect_close(output.reward, expected.reward);
   expect_close(output.end, expected.end);
-  const auto counts = CountChange::decode(c.counts(), expected.counts.argmax(-1),
-                                        c.network->spec.env.max_choices);
+  const auto counts =
+      CountChange::decode(c.counts(), expected.counts.argmax(-1), c.network->spec.env.max_choices);
   EXPECT_TRUE(torch::equal(output.counts, counts));
   EXPECT_FALSE(torch::equal(output.counts, c.counts()));
   const RecurrentStates carried = c.scattered();
@@ -105,8 +106,8 @@ TEST(FusedMdn, RowsMayBecomeFewer) {
   Case c;
   FusedMdn fused(c.network);
   expect_as_in_training(c, fused);
-  for (torch::Tensor* part : {&c.in.latent, &c.in.counts, &c.in.primary, &c.in.choice,
-                              &c.in.context, &c.hidden, &c.cell})
+  for (torch::Tensor* part :
+       {&c.in.latent, &c.in.counts, &c.in.primary, &c.in.choice, &c.in.context, &c.hidden, &c.cell})
     *part = part->narrow(0, 20, 70);
   expect_as_in_training(c, fused);
 }
@@ -141,7 +142,8 @@ TEST(FusedMdn, ActionsNeverSeenAndNoOpStayAsTheyAre) {
   for (int64_t a = 0; a < after.size(1); ++a)
     EXPECT_TRUE(torch::equal(after.select(1, a), a == 1 || a == no_op
                                                      ? c.in.counts.select(1, a)
-                                                     : torch::zeros_like(c.in.primary))) << a;
+                                                     : torch::zeros_like(c.in.primary)))
+        << a;
 }
 
 TEST(FusedMdn, LeavesCountsThatItGaveOut) {

@@ -14,10 +14,12 @@ namespace reverie::testing {
 
 using MakeLatentEnvironment = std::function<std::unique_ptr<LatentEnvironment>()>;
 
-/// Uniform over valid primary actions, then over their choices; NO-OP only where nothing else is valid.
+/// Uniform over valid primary actions, then over their choices; NO-OP only where nothing else is
+/// valid.
 inline LatentActions random_latent_actions(const LatentMask& mask, Rng& rng) {
   const int64_t batch = mask.totals.size(0), no_op = mask.totals.size(1) - 1;
-  auto primary = torch::full({batch}, no_op, torch::kInt64), number = torch::zeros({batch}, torch::kInt64);
+  auto primary = torch::full({batch}, no_op, torch::kInt64),
+       number = torch::zeros({batch}, torch::kInt64);
   for (int64_t b = 0; b < batch; ++b) {
     std::vector<int64_t> valid;
     for (int64_t a = 0; a < no_op; ++a)

@@ -63,7 +63,8 @@ Fixture toy() { return Fixture(std::make_unique<ToyEnvironment>(ToyConfig{3, 4, 
 
 TEST(LatentObservation, EntitiesThatAGraphLacksChangeNothingThatAPolicySees) {
   torch::manual_seed(3);
-  LatentState three{{torch::randn({2, 6}), torch::randn({2, 3, 6}), {}}, torch::randn({2, 3, 12}), {}};
+  LatentState three{
+      {torch::randn({2, 6}), torch::randn({2, 3, 6}), {}}, torch::randn({2, 3, 12}), {}};
   LatentState padded = three;
   padded.latents.entities = torch::cat({three.latents.entities, torch::zeros({2, 5, 6})}, 1);
   padded.hidden = torch::cat({three.hidden, torch::zeros({2, 5, 12})}, 1);
@@ -85,8 +86,8 @@ TEST(LatentEnvironment, DreamConforms) {
 TEST(LatentEnvironment, SurrogateConforms) {
   const Fixture fixture = toy();
   testing::check_latent_environment([&] {
-    return std::make_unique<SurrogateEnvironment>(*fixture.environment, fixture.encoder, fixture.world,
-                                                 kBatch);
+    return std::make_unique<SurrogateEnvironment>(*fixture.environment, fixture.encoder,
+                                                  fixture.world, kBatch);
   });
 }
 
@@ -143,7 +144,8 @@ TEST(LatentEnvironment, LiveAgreesWithTheRealEnvironment) {
 TEST(LatentEnvironment, LiveIsTheSameForAnyNumberOfWorkers) {
   const Fixture fixture(std::make_unique<CountingEnvironment>(7));
   const auto play = [&](int workers) {
-    LiveLatentEnvironment live(*fixture.environment, fixture.encoder, fixture.world, kBatch, workers);
+    LiveLatentEnvironment live(*fixture.environment, fixture.encoder, fixture.world, kBatch,
+                               workers);
     Rng rng(5);
     auto observation = live.reset(2);
     auto rewards = torch::zeros({kBatch});
@@ -160,7 +162,8 @@ TEST(LatentEnvironment, LiveRefusesOtherActions) {
   const Fixture fixture = toy();
   EXPECT_THROW(LiveLatentEnvironment(CountingEnvironment(), fixture.encoder, fixture.world, 2),
                InputError);
-  EXPECT_THROW(SurrogateEnvironment(CountingEnvironment(), fixture.encoder, fixture.world, 2), InputError);
+  EXPECT_THROW(SurrogateEnvironment(CountingEnvironment(), fixture.encoder, fixture.world, 2),
+               InputError);
 }
 
 TEST(Dream, BeginsAtRealStatesWithTheirMasksAndTimeToGo) {
@@ -179,7 +182,8 @@ TEST(Dream, BeginsAtRealStatesWithTheirMasksAndTimeToGo) {
       ASSERT_EQ(starts.reward[row].item<float>(), episode.steps[t].reward);
       for (int a = 0; a < mask.primary_actions(); ++a)
         ASSERT_EQ(starts.mask.totals[row][a].item<int64_t>(), mask.total(a));
-      ASSERT_TRUE(torch::equal(starts.state.latents.z[row], episodes.latents().z[episode.steps[t].state]));
+      ASSERT_TRUE(
+          torch::equal(starts.state.latents.z[row], episodes.latents().z[episode.steps[t].state]));
       ASSERT_EQ(starts.state.hidden[row].abs().sum().item<float>() == 0, t == 0);
     }
   }

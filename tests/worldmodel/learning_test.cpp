@@ -108,7 +108,8 @@ TEST_F(Learning, WhatIsResumedTellsTheTimeAndTheBestEpochOfAll) {
   });
   EXPECT_EQ(result.best_metrics, best);
   EXPECT_GT(result.seconds, 0);
-  const FitResult again = train_v(first.path(), true, [](const FitProgress&) { FAIL() << "it was done"; });
+  const FitResult again =
+      train_v(first.path(), true, [](const FitProgress&) { FAIL() << "it was done"; });
   EXPECT_GE(again.seconds, result.seconds / 2) << "that of the epochs before";
   EXPECT_THAT(again.best_metrics, ::testing::UnorderedElementsAreArray(best));
 }
@@ -117,17 +118,21 @@ TEST_F(Learning, MSpeaksOfTheActionsThatItSawInAnyRound) {
   vae.encoder.kind = EncoderKind::kRandom;
   train_v(first.path());
   const auto v = encoder(first.path());
-  ToyEnvironment uneven(ToyConfig{4, 1, 16});  // nothing to merge before a step, nothing to fold after one
+  ToyEnvironment uneven(
+      ToyConfig{4, 1, 16});  // nothing to merge before a step, nothing to fold after one
   const MemoryEpisodes all = testing::random_episodes(uneven, 40, 1), some = first_steps(all);
   mdn.fit.epochs = 1;
   const auto seen_in = [&](const MemoryEpisodes& episodes, const Checkpoint* from) {
     const TemporaryDirectory directory;
-    train_mdnrnn(LatentEpisodes(episodes, encode_states(episodes, *v)), *v, mdn, 5, directory.path(),
-                 false, torch::kCPU, {}, from);
+    train_mdnrnn(LatentEpisodes(episodes, encode_states(episodes, *v)), *v, mdn, 5,
+                 directory.path(), false, torch::kCPU, {}, from);
     return load_checkpoint(directory / "world.pt", "world");
   };
-  const Checkpoint few = seen_in(some, nullptr), more = seen_in(all, &few), still = seen_in(some, &more);
-  const auto ints = [](std::vector<int64_t> values) { return torch::tensor(values, torch::kInt64); };
+  const Checkpoint few = seen_in(some, nullptr), more = seen_in(all, &few),
+                   still = seen_in(some, &more);
+  const auto ints = [](std::vector<int64_t> values) {
+    return torch::tensor(values, torch::kInt64);
+  };
   EXPECT_TRUE(torch::equal(few.tensors.at("world.seen"), ints({1, 1, 0, 1, 0})));
   EXPECT_TRUE(torch::equal(more.tensors.at("world.seen"), ints({1, 1, 1, 1, 0})));
   EXPECT_TRUE(torch::equal(still.tensors.at("world.seen"), ints({1, 1, 1, 1, 0})));
@@ -187,11 +192,13 @@ TEST_F(Learning, LatentsAreEncodedOnceForOneEncoder) {
   EXPECT_EQ(encoded, 0);
   vae.encoder.latent = 5;
   train_v(first.path());
-  EXPECT_EQ(cached_latents(second / "latents.pt", data, *encoder(first.path()), count).z.size(1), 5);
+  EXPECT_EQ(cached_latents(second / "latents.pt", data, *encoder(first.path()), count).z.size(1),
+            5);
   EXPECT_GT(encoded, 0);
 }
 
-/// Latents [N, latent] of states of up to three entities, all of a state alike, that are no neighbours.
+/// Latents [N, latent] of states of up to three entities, all of a state alike, that are no
+/// neighbours.
 Latents flat_latents(const torch::Tensor& z) {
   return {z, z.unsqueeze(1).repeat({1, 3, 1}), torch::zeros({z.size(0), 3, 1}, torch::kInt32)};
 }
@@ -214,7 +221,8 @@ TEST(Alignment, StateActionRewardEndMaskAndNextOnes) {
     for (int t = 0; t < length; ++t) {
       ASSERT_TRUE(batch.valid[b][t].item<bool>());
       const int p = batch.actions.primary[b][t].item<int>();
-      const int e = batch.actions.entity[b][t].item<int>(), i = batch.actions.index[b][t].item<int>();
+      const int e = batch.actions.entity[b][t].item<int>(),
+                i = batch.actions.index[b][t].item<int>();
       const bool no_op = p == environment.spec().no_op();
       EXPECT_EQ(batch.latents.z[b][t][0].item<float>(), t);
       for (int a = 0; a < 3; ++a)
@@ -285,7 +293,8 @@ MemoryEpisodes without(const MemoryEpisodes& data, Split split) {
   MemoryEpisodes rest(data.spec());
   for (int i = 0; i < data.state_count(); ++i) rest.add_state(data.state(i));
   for (int i = 0; i < std::ssize(data.episodes()); ++i)
-    if (data.split(i) != split) rest.add_episode(data.episodes()[static_cast<size_t>(i)], data.split(i));
+    if (data.split(i) != split)
+      rest.add_episode(data.episodes()[static_cast<size_t>(i)], data.split(i));
   return rest;
 }
 
@@ -296,8 +305,8 @@ TEST_F(Learning, WhatIsHeldOutForTestingTeachesNothingAndValidationJudges) {
   mdn.fit.epochs = 2;
   const auto trained = [&](const MemoryEpisodes& episodes) {
     const TemporaryDirectory directory;
-    train_mdnrnn(LatentEpisodes(episodes, encode_states(episodes, *v)), *v, mdn, 5, directory.path(), false,
-                 torch::kCPU, {});
+    train_mdnrnn(LatentEpisodes(episodes, encode_states(episodes, *v)), *v, mdn, 5,
+                 directory.path(), false, torch::kCPU, {});
     return load_checkpoint(directory / "world.pt", "world");
   };
   const Checkpoint all = trained(data), untested = trained(without(data, Split::kTest)),
@@ -308,7 +317,8 @@ TEST_F(Learning, WhatIsHeldOutForTestingTeachesNothingAndValidationJudges) {
   EXPECT_NE(unjudged.scores.at("best_loss"), all.scores.at("best_loss"));
 }
 
-/// Where M says that nothing changes, and nothing does, an unroll of two steps loses what the real steps lose.
+/// Where M says that nothing changes, and nothing does, an unroll of two steps loses what the real
+/// steps lose.
 TEST(WorldLoss, UnrollsThatAreRightLoseWhatTheRealStepsLose) {
   testing::CountingEnvironment environment(7);
   const MemoryEpisodes data = testing::random_episodes(environment, 20, 1);
@@ -332,7 +342,8 @@ TEST(WorldLoss, UnrollsThatAreRightLoseWhatTheRealStepsLose) {
     }
   }
   const auto loss = [&](const SequenceBatch& some, const std::string& wanted) {
-    for (const auto& [name, term] : world_losses(*network, some, WorldLossConfig{}, 2, make_generator(3)).terms)
+    for (const auto& [name, term] :
+         world_losses(*network, some, WorldLossConfig{}, 2, make_generator(3)).terms)
       if (name == wanted) return term.item<double>();
     ADD_FAILURE() << wanted;
     return 0.0;
@@ -341,8 +352,8 @@ TEST(WorldLoss, UnrollsThatAreRightLoseWhatTheRealStepsLose) {
   for (torch::Tensor* x : {&first.latents.z, &first.latents.entities, &first.latents.neighbours,
                            &first.mask.totals, &first.mask.by_entity})
     *x = x->narrow(1, 0, 2);
-  for (torch::Tensor* x : {&first.actions.primary, &first.actions.entity, &first.actions.index, &first.reward,
-                           &first.end, &first.valid})
+  for (torch::Tensor* x : {&first.actions.primary, &first.actions.entity, &first.actions.index,
+                           &first.reward, &first.end, &first.valid})
     *x = x->narrow(1, 0, 1);
   const double expected = (7 * loss(batch, "reward") - loss(first, "reward")) / 6;
   EXPECT_NEAR(loss(batch, "unroll_reward"), expected, 1e-4 * expected);

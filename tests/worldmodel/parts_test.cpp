@@ -14,13 +14,15 @@ namespace reverie {
 namespace {
 
 Mixture two_components() {
-  return Mixture::from_columns(
-      torch::tensor({0.0f, 1.0f, /*means*/ 0.0f, 1.0f, 2.0f, 3.0f,
-                     /*log sigma*/ 0.0f, 0.5f, -0.5f, 0.0f}).view({1, 10}), 2, 2, -4);
+  return Mixture::from_columns(torch::tensor({0.0f, 1.0f, /*means*/ 0.0f, 1.0f, 2.0f, 3.0f,
+                                              /*log sigma*/ 0.0f, 0.5f, -0.5f, 0.0f})
+                                   .view({1, 10}),
+                               2, 2, -4);
 }
 
 TEST(Mixture, LikelihoodIsTheFormulas) {
-  const double x[2] = {0.5, 2.0}, mean[2][2] = {{0, 1}, {2, 3}}, log_sigma[2][2] = {{0, .5}, {-.5, 0}};
+  const double x[2] = {0.5, 2.0}, mean[2][2] = {{0, 1}, {2, 3}},
+               log_sigma[2][2] = {{0, .5}, {-.5, 0}};
   const double weight[2] = {1 / (1 + std::exp(1.0)), std::exp(1.0) / (1 + std::exp(1.0))};
   double density = 0;
   for (int k = 0; k < 2; ++k) {
@@ -31,7 +33,8 @@ TEST(Mixture, LikelihoodIsTheFormulas) {
     }
     density += product;
   }
-  const auto loss = two_components().negative_log_likelihood(torch::tensor({0.5f, 2.0f}).view({1, 2}));
+  const auto loss =
+      two_components().negative_log_likelihood(torch::tensor({0.5f, 2.0f}).view({1, 2}));
   EXPECT_NEAR(loss.item<double>(), -std::log(density), 1e-5);
 }
 
@@ -57,13 +60,15 @@ TEST(CountChange, SmallChangesAreExactAndNoneIsNone) {
   const auto current = torch::arange(0, 40).unsqueeze(1).expand({40, 9});
   const auto change = torch::tensor({-4L, -3L, -2L, -1L, 0L, 1L, 2L, 3L, 4L});
   const auto next = (current + change).clamp_min(0);
-  EXPECT_TRUE(torch::equal(CountChange::decode(current, CountChange::encode(current, next), 50), next));
+  EXPECT_TRUE(
+      torch::equal(CountChange::decode(current, CountChange::encode(current, next), 50), next));
 }
 
 TEST(CountChange, LargeChangesAreTheNearestEntryWithinBounds) {
   const auto code = [](int64_t current, int64_t next) {
-    return CountChange::decode(torch::tensor({current}), CountChange::encode(torch::tensor({current}),
-                                                                         torch::tensor({next})), 200)
+    return CountChange::decode(torch::tensor({current}),
+                               CountChange::encode(torch::tensor({current}), torch::tensor({next})),
+                               200)
         .item<int64_t>();
   };
   EXPECT_EQ(code(10, 27), 26);
@@ -96,7 +101,8 @@ TEST(Normalizer, GivesColumnsMeanZeroAndDeviationOne) {
   EXPECT_TRUE(torch::allclose(normalizer->inverse(y), x, 1e-4, 1e-4));
 }
 
-/// V sees a graph, not an array: the batch it comes in does not matter, nor does the order of nodes.
+/// V sees a graph, not an array: the batch it comes in does not matter, nor does the order of
+/// nodes.
 TEST(GraphEncoder, DoesNotDependOnBatchOrNodeOrder) {
   ToyEnvironment toy(ToyConfig{3, 4, 12});
   torch::manual_seed(2);
@@ -126,16 +132,17 @@ TEST(GraphEncoder, DoesNotDependOnBatchOrNodeOrder) {
     graph.receivers[e] = nodes - 1 - graph.receivers[e];
   }
   const std::vector<Observation> other = {turned};
-  EXPECT_TRUE(torch::allclose(encoder.encode(batch_observations(other, toy.spec())).z[0], together[2],
-                              1e-4, 1e-5));
+  EXPECT_TRUE(torch::allclose(encoder.encode(batch_observations(other, toy.spec())).z[0],
+                              together[2], 1e-4, 1e-5));
 }
 
 TEST(Mixture, ColumnsAreSampledAsTheMixtureIs) {
   torch::manual_seed(1);
   const auto columns = 2 * torch::randn({500, Mixture::columns(3, 4)});
   for (const double tau : {0.0, 0.3, 1.0, 2.5})
-    EXPECT_TRUE(torch::allclose(Mixture::sample_columns(columns, 3, 4, -2, tau, make_generator(5)),
-                                Mixture::from_columns(columns, 3, 4, -2).sample(tau, make_generator(5)), 1e-3, 1e-3))
+    EXPECT_TRUE(torch::allclose(
+        Mixture::sample_columns(columns, 3, 4, -2, tau, make_generator(5)),
+        Mixture::from_columns(columns, 3, 4, -2).sample(tau, make_generator(5)), 1e-3, 1e-3))
         << tau;
 }
 

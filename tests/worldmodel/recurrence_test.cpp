@@ -47,13 +47,15 @@ Result run(Recurrence recurrence, std::array<double, 3> weights = {1, 1, 1}) {
     if (weights[i] != 0)
       sum = sum + weights[i] * (outputs[i] * torch::arange(1, kHidden + 1)).square().sum();
   sum.backward();
-  for (const auto& leaf : {c.gates, c.weight, c.hidden, c.cell}) result.gradients.push_back(leaf.grad());
+  for (const auto& leaf : {c.gates, c.weight, c.hidden, c.cell})
+    result.gradients.push_back(leaf.grad());
   return result;
 }
 
 void expect_close(const torch::Tensor& a, const torch::Tensor& b) {
   ASSERT_EQ(a.sizes(), b.sizes());
-  EXPECT_TRUE(torch::allclose(a, b, 1e-4, 1e-5 * b.abs().max().item<double>())) << (a - b).abs().max();
+  EXPECT_TRUE(torch::allclose(a, b, 1e-4, 1e-5 * b.abs().max().item<double>()))
+      << (a - b).abs().max();
 }
 
 TEST(RecurrenceTest, OneOperationDoesAsManyDo) {
@@ -69,7 +71,8 @@ TEST(RecurrenceTest, ItsGradientsAreThoseOfManyOperations) {
   for (const std::array<double, 3> weights :
        {std::array<double, 3>{1, 2, 3}, {1, 0, 0}, {0, 1, 0}, {0, 0, 1}}) {
     const Result one = run(recur, weights), many = run(recur_by_operations, weights);
-    for (size_t i = 0; i < one.gradients.size(); ++i) expect_close(one.gradients[i], many.gradients[i]);
+    for (size_t i = 0; i < one.gradients.size(); ++i)
+      expect_close(one.gradients[i], many.gradients[i]);
   }
 }
 

@@ -18,7 +18,9 @@ torch::Tensor counted_number(int& freed) {
       torch::kInt64);
 }
 
-LatentActions counted_actions(int& freed) { return {counted_number(freed), counted_number(freed), counted_number(freed)}; }
+LatentActions counted_actions(int& freed) {
+  return {counted_number(freed), counted_number(freed), counted_number(freed)};
+}
 
 TEST(Tensors, PartsThatAreMovedInAreFreedTensorByTensor) {
   int freed = 0;

@@ -1,3 +1,5 @@
+#include "worldmodel/encoder/train_vae.h"
+
 #include <gmock/gmock.h>
 
 #include <string>
@@ -7,7 +9,6 @@
 #include "tests/support/memory_episodes.h"
 #include "tests/support/temporary_directory.h"
 #include "worldmodel/encoder/latent_cache.h"
-#include "worldmodel/encoder/train_vae.h"
 
 namespace reverie {
 namespace {
@@ -29,7 +30,8 @@ class TrainVae : public ::testing::TestWithParam<bool> {
   }
 
   static bool several() { return GetParam(); }
-  void train(const std::string& directory, const std::function<void(const FitProgress&)>& observe = {}) {
+  void train(const std::string& directory,
+             const std::function<void(const FitProgress&)>& observe = {}) {
     train_vae(data, config, 5, directory, false, torch::kCPU, observe);
   }
   /// Shares of validation losses that are left at the end, as the best epoch has them.
@@ -76,9 +78,8 @@ TEST_P(TrainVae, KeptLatentsAreThoseEncoded) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Entities, TrainVae, ::testing::Bool(), [](const auto& info) {
-  return info.param ? "several" : "one";
-});
+INSTANTIATE_TEST_SUITE_P(Entities, TrainVae, ::testing::Bool(),
+                         [](const auto& info) { return info.param ? "several" : "one"; });
 
 }  // namespace
 }  // namespace reverie

@@ -6,11 +6,12 @@
 
 namespace reverie {
 
-std::vector<EvaluationMethod> guided_methods(const EvaluationCase& start, const TrainedPolicy& policy,
-                                             const GuideOptions& how) {
+std::vector<EvaluationMethod> guided_methods(const EvaluationCase& start,
+                                             const TrainedPolicy& policy, const GuideOptions& how) {
   const auto* model = dynamic_cast<const RewriteCase*>(&start);
   if (model == nullptr)
-    throw InputError("evaluate.guided: a policy guides searches in the environment 'rewrite' alone");
+    throw InputError(
+        "evaluate.guided: a policy guides searches in the environment 'rewrite' alone");
   SearchOptions options;
   options.budget = model->context().how.taso_budget;
   PolicySearchConfig config{.env = model->context().environment};

@@ -8,9 +8,10 @@
 
 namespace reverie {
 
-/// Beam search that a policy guides, as a method of an evaluation of rewriting, with as many expansions
-/// as the baseline `taso`. It lives as long as the case. InputError for another environment.
-std::vector<EvaluationMethod> guided_methods(const EvaluationCase& start, const TrainedPolicy& policy,
-                                             const GuideOptions& how);
+/// Beam search that a policy guides, as a method of an evaluation of rewriting, with as many
+/// expansions as the baseline `taso`. It lives as long as the case. InputError for another
+/// environment.
+std::vector<EvaluationMethod> guided_methods(const EvaluationCase& start,
+                                             const TrainedPolicy& policy, const GuideOptions& how);
 
 }  // namespace reverie

@@ -22,7 +22,8 @@ struct GuideOptions {
   template <class V>
   void fields(V& v) {
     v.field("gain_weight", gain_weight,
-            "What a percent gained is worth beside the log-probability of a way (beam)", at_least(0));
+            "What a percent gained is worth beside the log-probability of a way (beam)",
+            at_least(0));
     v.field("actions", actions, "The likeliest actions of a state are tried, so many (beam)",
             at_least(1));
     v.field("batch", batch, "States encoded at once, at most (beam)", at_least(1));
@@ -38,8 +39,10 @@ struct GuidedSearchOptions : GuideOptions {
   void fields(V& v) {
     v.field("search", search, "Plays episodes, or guides a beam search");
     v.field("horizons", horizons,
-            "Episodes and ways end after so many horizons of the graph (env.horizon of the policy's training; where "
-            "that is 0, it follows from greedy search here); 2 where the graph is much larger than those of "
+            "Episodes and ways end after so many horizons of the graph (env.horizon of the "
+            "policy's training; where "
+            "that is 0, it follows from greedy search here); 2 where the graph is much larger than "
+            "those of "
             "training, so that one may end before the policy is done",
             between(1, 100));
     GuideOptions::fields(v);

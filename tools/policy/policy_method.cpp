@@ -14,8 +14,10 @@ namespace reverie {
 namespace {
 
 /// Where a policy searches from `start`.
-RewriteEnvironment environment_at(const RewriteState& start, const std::shared_ptr<const RuleSet>& rules,
-                                  const std::shared_ptr<CostModel>& cost, const PolicySearchConfig& config) {
+RewriteEnvironment environment_at(const RewriteState& start,
+                                  const std::shared_ptr<const RuleSet>& rules,
+                                  const std::shared_ptr<CostModel>& cost,
+                                  const PolicySearchConfig& config) {
   const auto with = [&](const RewriteEnvConfig& how) {
     return RewriteEnvironment({{"graph", start.graph()}}, rules, cost, how);
   };
@@ -57,8 +59,8 @@ class PolicySearch {
  private:
   /// Whether the episodes could be played to their ends.
   bool play(int64_t batch, bool greedy) {
-    LiveLatentEnvironment live(environment_, trained_.encoder, trained_.world, static_cast<int>(batch),
-                               run_.options().threads);
+    LiveLatentEnvironment live(environment_, trained_.encoder, trained_.world,
+                               static_cast<int>(batch), run_.options().threads);
     LatentObservation observation = live.reset(rng_.bits() >> 1);
     auto ended = torch::zeros({batch}, torch::kBool);
     int64_t steps = live.counters().steps;
@@ -146,7 +148,8 @@ class GuidedBeam {
       found_.improvements.push_back(
           {cost, moves_of(reached.path()),
            std::make_shared<const GraphSnapshot>(state.graph(), state.cost())});
-      trace_.push_back({beam_.elapsed(), beam_.report().expansions, beam_.report().candidates, cost});
+      trace_.push_back(
+          {beam_.elapsed(), beam_.report().expansions, beam_.report().candidates, cost});
     }
     if (options_.on_state) options_.on_state(state, reached.path());
   }
@@ -159,15 +162,18 @@ class GuidedBeam {
 };
 
 SearchResult guided_search(const TrainedPolicy& trained, const RewriteState& start,
-                           const SearchOptions& options, const std::shared_ptr<const RuleSet>& rules,
-                           const std::shared_ptr<CostModel>& cost, const PolicySearchConfig& config) {
+                           const SearchOptions& options,
+                           const std::shared_ptr<const RuleSet>& rules,
+                           const std::shared_ptr<CostModel>& cost,
+                           const PolicySearchConfig& config) {
   RewriteRun run(start, options);
   const auto environment =
       translated(environment_at(start, rules, cost, config).fork(), trained.spec());
   const PolicyPrior prior(trained, environment->spec(), config.guided.actions);
   if (options.greedy_first) begin_greedily(run);
-  GuidedBeam(run, *environment).search(
-      {.prior = prior, .gain_weight = config.guided.gain_weight, .batch = config.guided.batch});
+  GuidedBeam(run, *environment)
+      .search(
+          {.prior = prior, .gain_weight = config.guided.gain_weight, .batch = config.guided.batch});
   if (!run.out_of_time()) finish_greedily(run);
   return run.finish();
 }

@@ -16,8 +16,10 @@ std::vector<Observation> observe(std::span<const Arrival> arrivals, WorkerPool* 
   const auto look = [&](size_t i, int) {
     observed[i] = environment_problem(*arrivals[i].state).observation();
   };
-  if (pool != nullptr) pool->run(arrivals.size(), look);
-  else for (size_t i = 0; i < arrivals.size(); ++i) look(i, 0);
+  if (pool != nullptr)
+    pool->run(arrivals.size(), look);
+  else
+    for (size_t i = 0; i < arrivals.size(); ++i) look(i, 0);
   return observed;
 }
 
@@ -55,8 +57,8 @@ PolicyPrior::PolicyPrior(TrainedPolicy trained, const EnvSpec& environment, int6
 std::vector<Advice> PolicyPrior::look(std::span<const Arrival> arrivals, WorkerPool* pool) const {
   torch::NoGradGuard guard;
   const SeenState seen = see(arrivals, observe(arrivals, pool));
-  return split(seen, trained_.policy->priors(
-                         observation_of(seen.latent, seen.mask, to_go(arrivals))));
+  return split(seen,
+               trained_.policy->priors(observation_of(seen.latent, seen.mask, to_go(arrivals))));
 }
 
 SeenState PolicyPrior::see(std::span<const Arrival> arrivals,
@@ -83,7 +85,8 @@ LatentState PolicyPrior::carry(std::span<const Arrival> arrivals, const Latents&
 
 torch::Tensor PolicyPrior::to_go(std::span<const Arrival> arrivals) const {
   std::vector<float> shares;
-  for (const Arrival& arrival : arrivals) shares.push_back(time_to_go(arrival.depth, spec_.horizon));
+  for (const Arrival& arrival : arrivals)
+    shares.push_back(time_to_go(arrival.depth, spec_.horizon));
   return torch::tensor(shares).to(trained_.world->device());
 }
 
@@ -99,7 +102,8 @@ std::vector<Advice> PolicyPrior::split(const SeenState& seen, const ActionPriors
       all[static_cast<size_t>(of_state[i])].moves.push_back(
           {move_of(actions[static_cast<size_t>(i)]), log_prior[i]});
   for (size_t row = 0; row < all.size(); ++row) {
-    const auto index = torch::tensor({static_cast<int64_t>(row)}, torch::kInt64).to(seen.mask.totals.device());
+    const auto index =
+        torch::tensor({static_cast<int64_t>(row)}, torch::kInt64).to(seen.mask.totals.device());
     all[row].memory = std::make_shared<const SeenState>(
         SeenState{select_rows(seen.latent, index), select_rows(seen.mask, index)});
     rank(all[row].moves, most_actions_);

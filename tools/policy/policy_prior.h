@@ -17,10 +17,10 @@ struct SeenState {
   LatentMask mask;
 };
 
-/// A policy as the prior of searches over an EnvironmentProblem: asks V, M and C about states of the
-/// real environment, as LiveLatentEnvironment would show them, but along a tree of trajectories.
-/// Probabilities are given that the action is not NO-OP. What it remembers of a state is a SeenState.
-/// Not for concurrent use.
+/// A policy as the prior of searches over an EnvironmentProblem: asks V, M and C about states of
+/// the real environment, as LiveLatentEnvironment would show them, but along a tree of
+/// trajectories. Probabilities are given that the action is not NO-OP. What it remembers of a state
+/// is a SeenState. Not for concurrent use.
 class PolicyPrior : public MovePrior {
  public:
   /// Keeps the `most_actions` likeliest actions of a state. InputError when the policy was trained

@@ -6,8 +6,8 @@ namespace {
 /// Times first .. first + count - 1 of [B, T, ...], as [B * count, ...].
 template <class T>
 T between(const T& x, int64_t first, int64_t count) {
-  return flatten(map_tensors(
-      x, [&](const torch::Tensor& tensor) { return tensor.narrow(1, first, count); }));
+  return flatten(
+      map_tensors(x, [&](const torch::Tensor& tensor) { return tensor.narrow(1, first, count); }));
 }
 
 }  // namespace

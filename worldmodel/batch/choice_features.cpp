@@ -22,7 +22,8 @@ torch::Tensor counts_by_entity(const LatentMask& mask, const torch::Tensor& prim
   return mask.by_entity.gather(1, index).squeeze(1).to(torch::kInt64);
 }
 
-LatentActions choice_at(const LatentMask& mask, const torch::Tensor& primary, const torch::Tensor& number) {
+LatentActions choice_at(const LatentMask& mask, const torch::Tensor& primary,
+                        const torch::Tensor& number) {
   const auto counts = counts_by_entity(mask, primary);
   const auto ends = counts.cumsum(-1);
   const auto entity = ends.le(number.unsqueeze(-1)).sum(-1).clamp_max(counts.size(-1) - 1);
@@ -38,11 +39,9 @@ ListedActions valid_actions(const LatentMask& mask) {
   const auto place = (mask.by_entity > 0).nonzero();
   const auto state = place.select(1, 0), primary = place.select(1, 1), entity = place.select(1, 2);
   const auto count = mask.by_entity.index({state, primary, entity}).to(torch::kInt64);
-  const auto group =
-      torch::repeat_interleave(torch::arange(count.size(0), count.options()), count);
+  const auto group = torch::repeat_interleave(torch::arange(count.size(0), count.options()), count);
   const auto of = [&](const torch::Tensor& x) { return x.index_select(0, group); };
-  const auto index =
-      torch::arange(group.size(0), group.options()) - of(count.cumsum(0) - count);
+  const auto index = torch::arange(group.size(0), group.options()) - of(count.cumsum(0) - count);
   return {of(state), {of(primary), of(entity), index}};
 }
 

@@ -27,7 +27,8 @@ class EpisodeSource {
   std::vector<int> episodes_in(Split split) const;
   /// States that episodes of the split visit, ascending, each once.
   std::vector<int> states_in(Split split) const;
-  /// Whose loss says when training has gone far enough: validation, or training where nothing is held out for it.
+  /// Whose loss says when training has gone far enough: validation, or training where nothing is
+  /// held out for it.
   Split judging_split() const;
 };
 

@@ -16,7 +16,9 @@ void check_widths(const Observation& observation, const EnvSpec& spec) {
   const auto require = [&](bool ok, const char* what) {
     if (!ok) throw InputError("an observation of '{}' has the wrong width in {}", spec.name, what);
   };
-  const auto targets = [&](TargetLevel level) { return static_cast<size_t>(spec.target_count(level)); };
+  const auto targets = [&](TargetLevel level) {
+    return static_cast<size_t>(spec.target_count(level));
+  };
   require(graph.nodes.size() == nodes * spec.node_features.size(), "nodes");
   require(graph.receivers.size() == edges, "receivers");
   require(graph.edges.size() == edges * spec.edge_features.size(), "edges");
@@ -30,7 +32,8 @@ void check_widths(const Observation& observation, const EnvSpec& spec) {
   require(in_range(graph.node_types, spec.node_types.size()), "node_types");
   require(in_range(graph.senders, nodes) && in_range(graph.receivers, nodes), "edge ends");
   const auto entities = static_cast<size_t>(observation.mask.entities);
-  require(graph.node_entities.size() == nodes && in_range(graph.node_entities, entities), "node_entities");
+  require(graph.node_entities.size() == nodes && in_range(graph.node_entities, entities),
+          "node_entities");
   require(observation.mask.counts.size() == spec.actions.size() * entities, "mask");
   require(observation.action_features.size() ==
               observation.mask.counts.size() * spec.action_features.size(),
@@ -60,7 +63,8 @@ torch::Tensor pad_neighbours(const std::vector<std::vector<std::vector<int32_t>>
   size_t most = 1;
   for (const auto& graph : graphs)
     for (const auto& list : graph) most = std::max(most, list.size());
-  auto padded = torch::zeros({std::ssize(graphs), entities, static_cast<int64_t>(most)}, torch::kInt32);
+  auto padded =
+      torch::zeros({std::ssize(graphs), entities, static_cast<int64_t>(most)}, torch::kInt32);
   int32_t* out = padded.data_ptr<int32_t>();
   for (const auto& graph : graphs) {
     for (size_t entity = 0; entity < graph.size(); ++entity)
@@ -153,8 +157,7 @@ GraphBatch batch_graphs(std::span<const Observation* const> observations, const 
 torch::Tensor batch_features(std::span<const Observation* const> observations, const EnvSpec& spec,
                              int64_t entities) {
   const int64_t actions = spec.primary_actions(), features = std::ssize(spec.action_features);
-  const auto batch =
-      torch::zeros({std::ssize(observations), actions, entities, features});
+  const auto batch = torch::zeros({std::ssize(observations), actions, entities, features});
   float* out = batch.data_ptr<float>();
   for (const Observation* observation : observations) {
     const int64_t width = observation->mask.entities * features;
@@ -168,8 +171,7 @@ torch::Tensor batch_features(std::span<const Observation* const> observations, c
 /// Over the entities with choices, 0 where there are none: [B, S, A, features] -> [B, A, features].
 torch::Tensor greatest_features(const torch::Tensor& features, const LatentMask& mask) {
   const auto none = by_entity(mask).eq(0).unsqueeze(3);
-  const auto greatest =
-      features.masked_fill(none, -std::numeric_limits<float>::infinity()).amax(1);
+  const auto greatest = features.masked_fill(none, -std::numeric_limits<float>::infinity()).amax(1);
   return greatest.masked_fill(mask.totals.eq(0).unsqueeze(2), 0);
 }
 

@@ -9,8 +9,8 @@
 
 namespace reverie {
 
-/// Several graphs as one disconnected graph. N nodes, E edges, B graphs, each padded to the S entities of
-/// the one that has the most; int64 and float32.
+/// Several graphs as one disconnected graph. N nodes, E edges, B graphs, each padded to the S
+/// entities of the one that has the most; int64 and float32.
 struct GraphBatch {
   torch::Tensor node_types;     ///< [N]
   torch::Tensor nodes;          ///< [N, node_features]
@@ -32,8 +32,8 @@ struct GraphBatch {
   int64_t node_total() const { return node_types.size(0); }
   int64_t edge_total() const { return senders.size(0); }
   std::array<torch::Tensor*, 15> tensors() {
-    return {&node_types, &nodes,       &edges,        &senders,      &receivers,
-            &node_graph, &edge_graph,  &node_entity,  &node_index,   &node_counts,
+    return {&node_types,  &nodes,        &edges,        &senders,       &receivers,
+            &node_graph,  &edge_graph,   &node_entity,  &node_index,    &node_counts,
             &edge_counts, &entity_sizes, &node_targets, &graph_targets, &neighbours};
   }
   GraphBatch to(torch::Device device) const { return to_device(*this, device); }
@@ -44,7 +44,8 @@ struct ObservationBatch {
   GraphBatch graph;
   LatentMask mask;
   torch::Tensor entity_features;  ///< [B, S, A, action_features] float32, 0 where the count is 0
-  torch::Tensor action_features;  ///< [B, A, action_features]: the greatest over the entities with choices
+  torch::Tensor
+      action_features;  ///< [B, A, action_features]: the greatest over the entities with choices
 
   std::array<torch::Tensor*, 4> own_tensors() {
     return {&mask.totals, &mask.by_entity, &entity_features, &action_features};
@@ -55,8 +56,7 @@ struct ObservationBatch {
 /// InputError when an observation does not have the widths of `spec`.
 ObservationBatch batch_observations(std::span<const Observation* const> observations,
                                     const EnvSpec& spec);
-ObservationBatch batch_observations(std::span<const Observation> observations,
-                                    const EnvSpec& spec);
+ObservationBatch batch_observations(std::span<const Observation> observations, const EnvSpec& spec);
 
 /// Masks of B observations.
 LatentMask batch_masks(std::span<const ActionMask* const> masks, const EnvSpec& spec);

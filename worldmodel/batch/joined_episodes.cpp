@@ -10,8 +10,9 @@ JoinedEpisodes::JoinedEpisodes(std::vector<std::shared_ptr<const EpisodeSource>>
   REVERIE_CHECK(!sources_.empty());
   for (const auto& source : sources_) {
     if (!(source->spec() == spec()))
-      throw InputError("rollouts of '{}' and of '{}' do not fit together: their environments differ",
-                       spec().name, source->spec().name);
+      throw InputError(
+          "rollouts of '{}' and of '{}' do not fit together: their environments differ",
+          spec().name, source->spec().name);
     const std::vector<int32_t> number = add_states(*source);
     for (size_t i = 0; i < source->episodes().size(); ++i) {
       Episode episode = source->episodes()[i];
@@ -52,7 +53,8 @@ int JoinedEpisodes::node_count(int index) const {
 
 uint64_t JoinedEpisodes::fingerprint() const {
   uint64_t hash = sources_.front()->fingerprint();
-  for (size_t i = 1; i < sources_.size(); ++i) hash = hash_combine(hash, sources_[i]->fingerprint());
+  for (size_t i = 1; i < sources_.size(); ++i)
+    hash = hash_combine(hash, sources_[i]->fingerprint());
   return hash;
 }
 

@@ -4,7 +4,8 @@ namespace reverie {
 
 std::vector<Action> actions_of(const LatentActions& actions) {
   const auto plain = [](const torch::Tensor& x) { return x.to(torch::kCPU).contiguous(); };
-  const auto primary = plain(actions.primary), entity = plain(actions.entity), index = plain(actions.index);
+  const auto primary = plain(actions.primary), entity = plain(actions.entity),
+             index = plain(actions.index);
   std::vector<Action> all(static_cast<size_t>(primary.numel()));
   for (size_t i = 0; i < all.size(); ++i)
     all[i] = {static_cast<int>(primary.data_ptr<int64_t>()[i]),

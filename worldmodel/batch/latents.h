@@ -10,22 +10,23 @@
 
 namespace reverie {
 
-/// Sizes of latents; constant over the life of a world model. One entity is the flat model of Ha and
-/// Schmidhuber (2018); several factor the graph, of which an action changes one and its neighbours.
+/// Sizes of latents; constant over the life of a world model. One entity is the flat model of Ha
+/// and Schmidhuber (2018); several factor the graph, of which an action changes one and its
+/// neighbours.
 struct LatentSpec {
   int latent = 0;  ///< width of the global latent z, and of an entity's
   int hidden = 0;  ///< width of M's recurrent output h
   EnvSpec env;
 };
 
-/// What V says of B states, padded to the S entities of the state that has the most. Tensors are float32
-/// where nothing else is said, and on one device.
+/// What V says of B states, padded to the S entities of the state that has the most. Tensors are
+/// float32 where nothing else is said, and on one device.
 struct Latents {
   torch::Tensor z;         ///< [B, latent], bounded
   torch::Tensor entities;  ///< [B, S, latent], 0 for one without nodes and for padding
-  /// [B, S, K] int32: the neighbours of each entity, their numbers plus 1, ascending; 0 behind the last. A
-  /// neighbour shares a value with it: what a node of either makes is used in the other, or what some node
-  /// makes is used in both.
+  /// [B, S, K] int32: the neighbours of each entity, their numbers plus 1, ascending; 0 behind the
+  /// last. A neighbour shares a value with it: what a node of either makes is used in the other, or
+  /// what some node makes is used in both.
   torch::Tensor neighbours;
 
   std::array<torch::Tensor*, 3> tensors() { return {&z, &entities, &neighbours}; }
@@ -54,12 +55,12 @@ struct LatentState {
 /// What a policy sees. It cannot tell a dream from the real environment, but where it needs what M
 /// alone knows, to plan with it: a dream that is learned in does not show that.
 struct LatentObservation {
-  torch::Tensor z;         ///< [B, latent]
-  torch::Tensor h;         ///< [B, hidden], the mean over the entities with latents
+  torch::Tensor z;  ///< [B, latent]
+  torch::Tensor h;  ///< [B, hidden], the mean over the entities with latents
   LatentMask mask;
-  torch::Tensor to_go;     ///< [B], remaining share of the horizon, 1 at the start
-  torch::Tensor entities;  ///< [B, S, latent]
-  torch::Tensor entity_h;  ///< [B, S, hidden]
+  torch::Tensor to_go;            ///< [B], remaining share of the horizon, 1 at the start
+  torch::Tensor entities;         ///< [B, S, latent]
+  torch::Tensor entity_h;         ///< [B, S, hidden]
   torch::Tensor cell = {};        ///< as in LatentState; may be undefined
   torch::Tensor neighbours = {};  ///< as in Latents; undefined with `cell`
 

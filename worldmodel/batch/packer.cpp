@@ -9,7 +9,8 @@ std::vector<std::vector<int>> pack_states(const EpisodeSource& data, const std::
   std::vector<std::vector<int>> batches;
   int nodes = 0, entities = 0;
   for (const int state : states) {
-    const int more = data.node_count(state), largest = std::max(entities, data.mask(state).entities);
+    const int more = data.node_count(state),
+              largest = std::max(entities, data.mask(state).entities);
     const int graphs = batches.empty() ? max_graphs : static_cast<int>(batches.back().size());
     const bool fits = graphs < max_graphs && nodes + more <= max_nodes &&
                       int64_t{graphs + 1} * largest <= max_nodes;

@@ -7,7 +7,8 @@
 
 namespace reverie {
 
-/// A rollout directory as a source. Reads every state once to learn keys, sizes of graphs and masks.
+/// A rollout directory as a source. Reads every state once to learn keys, sizes of graphs and
+/// masks.
 class RolloutEpisodes : public EpisodeSource {
  public:
   explicit RolloutEpisodes(Rollouts rollouts);

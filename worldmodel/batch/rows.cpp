@@ -31,8 +31,7 @@ torch::Tensor own(torch::Tensor x) {
   return mine ? x : x.clone(at::MemoryFormat::Contiguous);
 }
 
-Rows::Rows(const torch::Tensor& entity, const torch::Tensor& neighbours)
-    : acted_(entity.cpu()) {
+Rows::Rows(const torch::Tensor& entity, const torch::Tensor& neighbours) : acted_(entity.cpu()) {
   const auto index = entity.view({-1, 1, 1}).expand({-1, 1, neighbours.size(2)});
   near_ = neighbours.gather(1, index).squeeze(1).cpu();
   std::vector<int64_t> trajectory, at;
@@ -74,9 +73,7 @@ torch::Tensor Rows::relation(const torch::Tensor& choices, const torch::Tensor& 
   return relation.to(choices.device());
 }
 
-torch::Tensor Rows::spread(const torch::Tensor& x) const {
-  return x.index_select(0, trajectory_);
-}
+torch::Tensor Rows::spread(const torch::Tensor& x) const { return x.index_select(0, trajectory_); }
 
 torch::Tensor Rows::take(const torch::Tensor& x) const {
   return x.flatten(0, 1).index_select(0, place_);
@@ -94,7 +91,8 @@ torch::Tensor Rows::counts(const LatentMask& mask) const {
 
 LatentMask Rows::put_counts(const LatentMask& mask, const torch::Tensor& actions,
                             const torch::Tensor& before, const torch::Tensor& counts) const {
-  const auto totals = mask.totals.index_select(1, actions).index_add(0, trajectory_, counts - before);
+  const auto totals =
+      mask.totals.index_select(1, actions).index_add(0, trajectory_, counts - before);
   auto by_entity = mask.by_entity.clone();
   by_entity.index_put_({trajectory_.unsqueeze(1), actions, entity_.unsqueeze(1)},
                        counts.to(by_entity.dtype()));

@@ -12,9 +12,9 @@ inline constexpr int kRelationFeatures = 5;
 /// a copy.
 torch::Tensor own(torch::Tensor x);
 
-/// The n entities at which M works in one step of B trajectories, each once: first the B that are acted
-/// in, then those neighbours of theirs that there are, by trajectory. Everything of a state that lies
-/// elsewhere is carried over as it is.
+/// The n entities at which M works in one step of B trajectories, each once: first the B that are
+/// acted in, then those neighbours of theirs that there are, by trajectory. Everything of a state
+/// that lies elsewhere is carried over as it is.
 class Rows {
  public:
   /// entity: [B], acted in; neighbours: [B, S, K], as in Latents.
@@ -30,12 +30,12 @@ class Rows {
   const torch::Tensor& place() const { return place_; }
   /// 1 where a row is acted in, 0 at a neighbour, [n] float32.
   torch::Tensor acted() const;
-  /// How each row lies to the entity acted in, [n, kRelationFeatures] float32: whether it is that one;
-  /// on which side its number is (-1, 0, 1); choices of the primary action at it and at the neighbours
-  /// between both, as log(1 + n); and how far the action's index goes past the latter, as
-  /// sign(x) log(1 + |x|). Choices that join nodes of two entities are listed by the other entity's
-  /// number, so that the last tells which neighbour such an index reaches.
-  /// choices: [B, S] int64, of the primary action by entity; index: [B] int64, as in LatentActions.
+  /// How each row lies to the entity acted in, [n, kRelationFeatures] float32: whether it is that
+  /// one; on which side its number is (-1, 0, 1); choices of the primary action at it and at the
+  /// neighbours between both, as log(1 + n); and how far the action's index goes past the latter,
+  /// as sign(x) log(1 + |x|). Choices that join nodes of two entities are listed by the other
+  /// entity's number, so that the last tells which neighbour such an index reaches. choices: [B, S]
+  /// int64, of the primary action by entity; index: [B] int64, as in LatentActions.
   torch::Tensor relation(const torch::Tensor& choices, const torch::Tensor& index) const;
 
   /// Of B trajectories [B, ...], for each row that of its trajectory: [n, ...].
@@ -46,7 +46,8 @@ class Rows {
   torch::Tensor put(torch::Tensor x, const torch::Tensor& rows) const;
   /// Choices per primary action, [n, A] int64.
   torch::Tensor counts(const LatentMask& mask) const;
-  /// `mask` with these counts [n, K] of K primary actions instead of `before`, those of the rows now.
+  /// `mask` with these counts [n, K] of K primary actions instead of `before`, those of the rows
+  /// now.
   LatentMask put_counts(const LatentMask& mask, const torch::Tensor& actions,
                         const torch::Tensor& before, const torch::Tensor& counts) const;
 

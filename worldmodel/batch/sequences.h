@@ -12,20 +12,28 @@ namespace reverie {
 /// Episodes side by side, padded behind their ends. B episodes, T the longest one's steps. State t
 /// is where action t is taken; reward t, end t and state t + 1 follow from it.
 struct SequenceBatch {
-  Latents latents;         ///< [B, T + 1, ...]; padding repeats the last state
-  LatentMask mask;         ///< [B, T + 1, ...], likewise
-  LatentActions actions;   ///< [B, T]; padding is NO-OP
-  torch::Tensor reward;    ///< [B, T] float32
-  torch::Tensor end;       ///< [B, T] bool: terminated
-  torch::Tensor valid;     ///< [B, T] bool: not padding
+  Latents latents;        ///< [B, T + 1, ...]; padding repeats the last state
+  LatentMask mask;        ///< [B, T + 1, ...], likewise
+  LatentActions actions;  ///< [B, T]; padding is NO-OP
+  torch::Tensor reward;   ///< [B, T] float32
+  torch::Tensor end;      ///< [B, T] bool: terminated
+  torch::Tensor valid;    ///< [B, T] bool: not padding
 
   int64_t episodes() const { return valid.size(0); }
   int64_t steps() const { return valid.size(1); }
   /// Where state t + 1 belongs to the episode: valid and not terminated. [B, T] bool.
   torch::Tensor continues() const { return valid.logical_and(end.logical_not()); }
   std::array<torch::Tensor*, 11> tensors() {
-    return {&latents.z,       &latents.entities,   &latents.neighbours, &mask.totals, &mask.by_entity,
-            &actions.primary, &actions.entity,    &actions.index,      &reward,      &end,
+    return {&latents.z,
+            &latents.entities,
+            &latents.neighbours,
+            &mask.totals,
+            &mask.by_entity,
+            &actions.primary,
+            &actions.entity,
+            &actions.index,
+            &reward,
+            &end,
             &valid};
   }
 };

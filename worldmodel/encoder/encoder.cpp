@@ -113,7 +113,8 @@ void GraphEncoder::store(Checkpoint& checkpoint) const {
 
 std::shared_ptr<Encoder> load_encoder(const Checkpoint& checkpoint) {
   if (!checkpoint.configs.contains("encoder"))
-    throw InputError("the {} checkpoint holds no encoder; give one from train_vae", checkpoint.kind);
+    throw InputError("the {} checkpoint holds no encoder; give one from train_vae",
+                     checkpoint.kind);
   EncoderConfig config;
   ConfigFields(config).load_text(checkpoint.configs.at("encoder"), "encoder of the checkpoint");
   auto encoder = std::make_shared<GraphEncoder>(config, checkpoint.spec);

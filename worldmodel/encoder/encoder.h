@@ -19,8 +19,7 @@ namespace reverie {
 enum class EncoderKind { kVariational, kRandom };
 
 inline EnumNames<EncoderKind> enum_names(EncoderKind) {
-  return {{EncoderKind::kVariational, "variational"},
-          {EncoderKind::kRandom, "random"}};
+  return {{EncoderKind::kVariational, "variational"}, {EncoderKind::kRandom, "random"}};
 }
 
 struct EncoderConfig {

@@ -30,7 +30,8 @@ torch::Tensor EntityPoolImpl::from_sum(const torch::Tensor& sum) {
 torch::Tensor EntityPoolImpl::tell(const torch::Tensor& entities) {
   if (at::GradMode::is_enabled() || !entities.is_cpu()) return forward(entities);
   const int64_t size = entities.size(1), block = std::max<int64_t>(1, kBlock / size);
-  const auto weight = inner->weight.t(), offset = torch::silu(inner->bias), rows = entities.flatten(0, 1);
+  const auto weight = inner->weight.t(), offset = torch::silu(inner->bias),
+             rows = entities.flatten(0, 1);
   const auto sum = torch::empty({entities.size(0), weight.size(1)}, entities.options());
   at::parallel_for(0, (entities.size(0) + block - 1) / block, 1, [&](int64_t first, int64_t last) {
     torch::NoGradGuard guard;

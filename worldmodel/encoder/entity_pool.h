@@ -5,8 +5,8 @@
 
 namespace reverie {
 
-/// The global latent as a function of the entities' latents alone (after Zaheer et al. 2017, theorem 2),
-/// so that who changes some entities can tell z anew:
+/// The global latent as a function of the entities' latents alone (after Zaheer et al. 2017,
+/// theorem 2), so that who changes some entities can tell z anew:
 ///
 ///     z = tanh(linear(sum over entities of part(latent) / usual number of entities)),
 ///     part(x) = silu(W x + b) - silu(b), which is 0 for an entity without nodes

@@ -8,8 +8,7 @@ torch::Tensor segment_sum(const torch::Tensor& values, const torch::Tensor& inde
   return torch::zeros(shape, values.options()).index_add(0, index, values);
 }
 
-torch::Tensor segment_mean(const torch::Tensor& values, const torch::Tensor& index,
-                           int64_t count) {
+torch::Tensor segment_mean(const torch::Tensor& values, const torch::Tensor& index, int64_t count) {
   const auto sizes = segment_sum(torch::ones({values.size(0), 1}, values.options()), index, count);
   return segment_sum(values, index, count) / sizes.clamp_min(1);
 }

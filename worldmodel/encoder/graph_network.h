@@ -14,11 +14,11 @@ struct GraphHidden {
   torch::Tensor edges;  ///< [E, width]
 };
 
-/// A graph network block (Battaglia et al. 2018, algorithm 1) without a global part, so that what a node
-/// learns comes from nodes that edges join to it: edge and node update, each an MLP with a residual
-/// connection and layer normalisation. Nodes receive the mean of their incoming and, apart from it, of
-/// their outgoing edges. The first layer of an update on a concatenation is computed as a sum of one
-/// product per part, so that node parts are multiplied before they are gathered.
+/// A graph network block (Battaglia et al. 2018, algorithm 1) without a global part, so that what a
+/// node learns comes from nodes that edges join to it: edge and node update, each an MLP with a
+/// residual connection and layer normalisation. Nodes receive the mean of their incoming and, apart
+/// from it, of their outgoing edges. The first layer of an update on a concatenation is computed as
+/// a sum of one product per part, so that node parts are multiplied before they are gathered.
 struct GnBlockImpl : torch::nn::Module {
   explicit GnBlockImpl(int width);
   GraphHidden forward(const GraphHidden& in, const GraphBatch& graph);

@@ -34,7 +34,7 @@ uint64_t encoder_hash(const Encoder& encoder) {
 }  // namespace
 
 Latents encode_states(const EpisodeSource& data, Encoder& encoder,
-                            const std::function<void(int)>& observe) {
+                      const std::function<void(int)>& observe) {
   std::vector<int> all(data.state_count());
   std::iota(all.begin(), all.end(), 0);
   std::vector<Latents> latents;
@@ -49,7 +49,7 @@ Latents encode_states(const EpisodeSource& data, Encoder& encoder,
 }
 
 Latents cached_latents(const std::string& path, const EpisodeSource& data, Encoder& encoder,
-                             const std::function<void(int)>& observe) {
+                       const std::function<void(int)>& observe) {
   const uint64_t key = hash_combine(hash_combine(kForm, data.fingerprint()), encoder_hash(encoder));
   if (file_exists(path)) {
     const Checkpoint kept = load_checkpoint(path, "latents");

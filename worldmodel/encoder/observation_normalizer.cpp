@@ -1,6 +1,6 @@
-#include "worldmodel/encoder/encoder.h"
-
 #include <algorithm>
+
+#include "worldmodel/encoder/encoder.h"
 
 namespace reverie {
 namespace {
@@ -14,7 +14,8 @@ torch::Tensor log_sizes(const GraphBatch& graph) {
 }
 
 ObservationNormalizerImpl::ObservationNormalizerImpl(const EnvSpec& spec) {
-  const int64_t actions = spec.primary_actions(), features_of = actions * std::ssize(spec.action_features);
+  const int64_t actions = spec.primary_actions(),
+                features_of = actions * std::ssize(spec.action_features);
   const auto add = [&](const char* name, int64_t columns) {
     return register_module(name, Normalizer(columns));
   };
@@ -30,7 +31,8 @@ ObservationNormalizerImpl::ObservationNormalizerImpl(const EnvSpec& spec) {
   binary = register_buffer("binary", torch::zeros({spec.target_count(TargetLevel::kGraph)}));
   int64_t column = 0;
   for (const Target& target : spec.targets)
-    if (target.level == TargetLevel::kGraph) binary[column++] = target.loss == TargetLoss::kBinary ? 1 : 0;
+    if (target.level == TargetLevel::kGraph)
+      binary[column++] = target.loss == TargetLoss::kBinary ? 1 : 0;
 }
 
 ObservationBatch ObservationNormalizerImpl::forward(const ObservationBatch& batch) {
@@ -39,8 +41,9 @@ ObservationBatch ObservationNormalizerImpl::forward(const ObservationBatch& batc
   normal.graph.edges = edges(batch.graph.edges);
   const auto& raw = batch.graph.graph_targets;
   normal.graph.graph_targets = graph_targets(raw) * (1 - binary) + raw * binary;
-  normal.action_features = features(batch.action_features.flatten(1)).view_as(batch.action_features) *
-                           (batch.mask.totals > 0).unsqueeze(2);
+  normal.action_features =
+      features(batch.action_features.flatten(1)).view_as(batch.action_features) *
+      (batch.mask.totals > 0).unsqueeze(2);
   normal.entity_features =
       entity_features(batch.entity_features.flatten(2)).view_as(batch.entity_features) *
       (by_entity(batch.mask) > 0).unsqueeze(3);
@@ -55,7 +58,9 @@ torch::Tensor ObservationNormalizerImpl::counts_by_entity(const LatentMask& mask
   return entity_counts(log_of(by_entity(mask)));
 }
 
-torch::Tensor ObservationNormalizerImpl::usual_entity() { return torch::exp(entity_sizes->mean[0]); }
+torch::Tensor ObservationNormalizerImpl::usual_entity() {
+  return torch::exp(entity_sizes->mean[0]);
+}
 
 ObservationStatistics::ObservationStatistics(const EnvSpec& spec)
     : nodes_(std::ssize(spec.node_features)),

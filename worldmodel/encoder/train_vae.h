@@ -24,8 +24,7 @@ struct TrainVaeConfig {
     fit.fields(v);
     v.field("minibatch_nodes", minibatch_nodes, "Most nodes in a minibatch", at_least(1));
     v.field("minibatch_graphs", minibatch_graphs, "Most graphs in a minibatch", at_least(1));
-    v.field("states_per_epoch", states_per_epoch,
-            "Most distinct states in an epoch", at_least(1));
+    v.field("states_per_epoch", states_per_epoch, "Most distinct states in an epoch", at_least(1));
     v.field("validation_states", validation_states, "Most states in a validation", at_least(1));
     v.section("encoder", encoder, "V");
     v.section("loss", loss, "Weights of the reconstruction losses");

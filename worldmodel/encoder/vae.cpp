@@ -122,9 +122,9 @@ void GraphDecoderImpl::edge_losses(LossTerms& losses, const torch::Tensor& query
   const auto present = ask(graph.senders, graph.receivers);
   const auto absent =
       ask(random_nodes(graph, graph.senders, noise), random_nodes(graph, graph.receivers, noise));
-  losses.add("edges", 0.5 * weights.edges *
-                          (F::softplus(-present.select(1, 0)) + F::softplus(absent.select(1, 0)))
-                              .mean());
+  losses.add("edges",
+             0.5 * weights.edges *
+                 (F::softplus(-present.select(1, 0)) + F::softplus(absent.select(1, 0))).mean());
   if (edge_features_ > 0)
     losses.add("edge_features",
                weights.edges * F::mse_loss(present.narrow(1, 1, edge_features_), graph.edges));
@@ -134,14 +134,17 @@ void GraphDecoderImpl::statistics_losses(LossTerms& losses, const torch::Tensor&
                                          const GraphBatch& normal, const torch::Tensor& log_sizes,
                                          const VaeLossConfig& weights) {
   const auto said = statistics_(z);
-  const auto columns = [&](const torch::Tensor& x, const std::vector<int64_t>& which, int64_t first) {
+  const auto columns = [&](const torch::Tensor& x, const std::vector<int64_t>& which,
+                           int64_t first) {
     return x.index_select(1, torch::tensor(which, torch::kInt64).to(x.device()) + first);
   };
   const int64_t before = 2 + types_;  // columns of sizes and types
-  const auto target = torch::cat(
-      {log_sizes, type_histogram(normal, types_, normal.node_graph, normal.graphs()),
-       columns(normal.graph_targets, regressions_, 0)}, 1);
-  const auto numbers = torch::cat({said.narrow(1, 0, before), columns(said, regressions_, before)}, 1);
+  const auto target =
+      torch::cat({log_sizes, type_histogram(normal, types_, normal.node_graph, normal.graphs()),
+                  columns(normal.graph_targets, regressions_, 0)},
+                 1);
+  const auto numbers =
+      torch::cat({said.narrow(1, 0, before), columns(said, regressions_, before)}, 1);
   losses.add("statistics", weights.statistics * F::mse_loss(numbers, target));
   if (binaries_.empty()) return;
   losses.add("binaries", weights.statistics * F::binary_cross_entropy_with_logits(
@@ -157,16 +160,16 @@ void GraphDecoderImpl::action_losses(LossTerms& losses, const torch::Tensor& z,
   const auto valid = normal.mask.totals > 0;
   losses.add("presence", weights.counts * F::binary_cross_entropy_with_logits(
                                               out.select(2, 0), valid.to(torch::kFloat)));
-  losses.add("counts", weights.counts * masked_mean((out.select(2, 1) - log_counts).square(), valid));
+  losses.add("counts",
+             weights.counts * masked_mean((out.select(2, 1) - log_counts).square(), valid));
   if (action_features_ == 0) return;
   const auto gains = out.narrow(2, 2, action_features_) - normal.action_features;
   losses.add("gains", weights.gains * masked_mean(gains.square(), valid.unsqueeze(2)));
 }
 
 LossTerms GraphDecoderImpl::forward(const Latents& latents, const ObservationBatch& normal,
-                                    const torch::Tensor& log_counts,
-                                    const torch::Tensor& log_sizes, const VaeLossConfig& weights,
-                                    torch::Generator noise) {
+                                    const torch::Tensor& log_counts, const torch::Tensor& log_sizes,
+                                    const VaeLossConfig& weights, torch::Generator noise) {
   LossTerms losses;
   const auto queries = query(latents, normal.graph);
   node_losses(losses, queries, normal.graph, weights);
@@ -183,8 +186,8 @@ EntityDecoderImpl::EntityDecoderImpl(const EncoderConfig& config, const EnvSpec&
       shares_(spec.target_count(TargetLevel::kNode)) {
   const int width = 2 * config.width;
   content_ = register_module("content", Mlp(config.latent, width, shares_ + types_));
-  actions_ = register_module(
-      "actions", Mlp(config.latent, width, actions_count_ * (2 + action_features_)));
+  actions_ = register_module("actions",
+                             Mlp(config.latent, width, actions_count_ * (2 + action_features_)));
 }
 
 void EntityDecoderImpl::content_losses(LossTerms& losses, const torch::Tensor& entities,
@@ -193,15 +196,15 @@ void EntityDecoderImpl::content_losses(LossTerms& losses, const torch::Tensor& e
   const auto parts = content_(entities).split_with_sizes({shares_, types_}, 2);
   const int64_t count = graph.entity_sizes.size(0);
   if (shares_ > 0) {
-    const auto shares =
-        segment_sum(graph.node_targets, graph.node_entity, count).view_as(parts[0]);
+    const auto shares = segment_sum(graph.node_targets, graph.node_entity, count).view_as(parts[0]);
     const auto logits = parts[0].clamp(-20, 20).masked_fill(~present.unsqueeze(2), -60);
-    losses.add("entity_shares", weights.shares * share_divergence(shares, logits.log_softmax(1)) /
-                                    graph.graphs());
+    losses.add("entity_shares",
+               weights.shares * share_divergence(shares, logits.log_softmax(1)) / graph.graphs());
   }
   const auto types = type_histogram(graph, types_, graph.node_entity, count);
   const auto error = parts[1] - types.view_as(parts[1]);
-  losses.add("entity_types", weights.statistics * masked_mean(error.square(), present.unsqueeze(2)));
+  losses.add("entity_types",
+             weights.statistics * masked_mean(error.square(), present.unsqueeze(2)));
 }
 
 void EntityDecoderImpl::add_losses(LossTerms& losses, const torch::Tensor& entities,

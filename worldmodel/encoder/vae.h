@@ -29,8 +29,8 @@ struct VaeLossConfig {
 };
 
 /// Reconstructs an observation from its latent. Nodes and edges are asked for by position: a node's
-/// query is its index in its entity, absolute and relative, in sines and cosines, with the latent of
-/// the entity. What a graph is as a whole is told from z.
+/// query is its index in its entity, absolute and relative, in sines and cosines, with the latent
+/// of the entity. What a graph is as a whole is told from z.
 struct GraphDecoderImpl : torch::nn::Module {
   GraphDecoderImpl(const EncoderConfig& config, const EnvSpec& spec);
 
@@ -58,11 +58,11 @@ struct GraphDecoderImpl : torch::nn::Module {
 };
 TORCH_MODULE(GraphDecoder);
 
-/// Reconstructs from an entity's latent what is in the entity: log(1 + nodes of each type), its share
-/// of each target of nodes, and by primary action whether it has choices, their log count and their
-/// features. Shares
-/// are a softmax over the graph's entities of what each latent says, so that one says nothing of the
-/// others. Presence is the mean over what is there and what is not, each weighing a half.
+/// Reconstructs from an entity's latent what is in the entity: log(1 + nodes of each type), its
+/// share of each target of nodes, and by primary action whether it has choices, their log count and
+/// their features. Shares are a softmax over the graph's entities of what each latent says, so that
+/// one says nothing of the others. Presence is the mean over what is there and what is not, each
+/// weighing a half.
 struct EntityDecoderImpl : torch::nn::Module {
   EntityDecoderImpl(const EncoderConfig& config, const EnvSpec& spec);
 
@@ -80,8 +80,8 @@ struct EntityDecoderImpl : torch::nn::Module {
 };
 TORCH_MODULE(EntityDecoder);
 
-/// KL of N(mean, exp(log_variance)) from N(0, 1), summed over the last dimension, mean over the rows
-/// where `present` [*] is not zero.
+/// KL of N(mean, exp(log_variance)) from N(0, 1), summed over the last dimension, mean over the
+/// rows where `present` [*] is not zero.
 torch::Tensor gaussian_divergence(const Posterior& posterior, const torch::Tensor& present);
 
 /// V with its decoders, as it is trained.

@@ -44,8 +44,7 @@ LatentStep DreamEnvironment::step(const LatentActions& actions) {
   torch::NoGradGuard guard;
   LatentState before = state_;
   before.cell = torch::Tensor();  // nobody is shown it: M may write it in place
-  const WorldPrediction next =
-      world_->step(state_, mask_, actions, config_.temperature, noise_);
+  const WorldPrediction next = world_->step(state_, mask_, actions, config_.temperature, noise_);
   ++dreamed_;
   const auto running = terminated_.logical_or(truncated_).logical_not();
   const auto stopping = actions.primary.eq(spec().env.no_op()).logical_or(next.end);

@@ -19,7 +19,8 @@ struct DreamConfig {
             at_least(0));
     v.field("depth", depth,
             "Steps after which a dream is truncated and the critic stands for the rest; 0: at the "
-            "horizon alone", at_least(0));
+            "horizon alone",
+            at_least(0));
   }
 };
 
@@ -55,8 +56,8 @@ class DreamEnvironment : public LatentEnvironment {
   int dreamed_ = 0;
 };
 
-/// States of the training split at which an action was taken, at most 4096, evenly spread, as each holds
-/// the recurrent states of all entities. InputError where there are none.
+/// States of the training split at which an action was taken, at most 4096, evenly spread, as each
+/// holds the recurrent states of all entities. InputError where there are none.
 StartStates dream_starts(const LatentEpisodes& data, WorldModel& world);
 
 }  // namespace reverie

@@ -11,9 +11,9 @@ struct LatentStep {
 };
 
 /// The pivot between dream and reality: B trajectories stepped by one call. A trajectory that has
-/// ended ignores actions and gives zero reward until the next reset; it shows the state in which its
-/// last action was taken when it was terminated, and the state it reached when it was truncated.
-/// Tensors that are given out are never written again. Every implementation passes the
+/// ended ignores actions and gives zero reward until the next reset; it shows the state in which
+/// its last action was taken when it was terminated, and the state it reached when it was
+/// truncated. Tensors that are given out are never written again. Every implementation passes the
 /// suite in tests/worldmodel/latent_conformance.h.
 class LatentEnvironment {
  public:

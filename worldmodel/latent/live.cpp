@@ -44,7 +44,8 @@ LatentObservation LiveLatentEnvironment::reset(uint64_t seed) {
   std::vector<uint64_t> seeds(batch());
   std::iota(seeds.begin(), seeds.end(), seed);
   real_.reset(seeds);
-  latents_.clear();  // what is encoded beside a state moves its last bits: equal seeds, equal batches
+  latents_
+      .clear();  // what is encoded beside a state moves its last bits: equal seeds, equal batches
   steps_.assign(batch(), 0);
   terminated_.assign(batch(), 0);
   truncated_.assign(batch(), 0);
@@ -74,8 +75,8 @@ Latents LiveLatentEnvironment::latents_of(const std::vector<Observation>& seen) 
   if (!fresh.empty()) {
     const Latents encoded = encoder_->encode(fresh);
     for (size_t i = 0; i < fresh.size(); ++i)
-      latents_[fresh[i]->state_key] = map_tensors(
-          encoded, [&](const torch::Tensor& t) { return t[static_cast<int64_t>(i)]; });
+      latents_[fresh[i]->state_key] =
+          map_tensors(encoded, [&](const torch::Tensor& t) { return t[static_cast<int64_t>(i)]; });
   }
   std::vector<Latents> rows;
   for (const Observation& observation : seen) rows.push_back(latents_.at(observation.state_key));

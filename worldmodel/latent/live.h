@@ -18,8 +18,9 @@ namespace reverie {
 class LiveLatentEnvironment : public LatentEnvironment {
  public:
   /// Forks `environment` B times, translated to the names that the world model knows
-  /// (env/translated.h); InputError as there. Results do not depend on `workers`, the threads that step and look; 0 takes one per processor, or a single
-  /// one where the environment is not deterministic, as measurements must not disturb each other.
+  /// (env/translated.h); InputError as there. Results do not depend on `workers`, the threads that
+  /// step and look; 0 takes one per processor, or a single one where the environment is not
+  /// deterministic, as measurements must not disturb each other.
   LiveLatentEnvironment(const Environment& environment, std::shared_ptr<Encoder> encoder,
                         std::shared_ptr<WorldModel> world, int batch, int workers = 0);
 
@@ -38,7 +39,8 @@ class LiveLatentEnvironment : public LatentEnvironment {
   std::pair<Latents, LatentMask> look(const std::vector<int64_t>& rows);
   /// Latents of the observations; encodes those whose keys are new since the reset.
   Latents latents_of(const std::vector<Observation>& seen);
-  /// Takes the recurrent states of these trajectories over the actions and looks at what they reach.
+  /// Takes the recurrent states of these trajectories over the actions and looks at what they
+  /// reach.
   void move(const LatentActions& actions, const std::vector<int64_t>& rows);
 
   LatentSpec spec_;

@@ -4,14 +4,15 @@
 
 namespace reverie {
 
-/// The second dream: transitions by the environment itself, exact and cheap, and rewards of a learned or
-/// estimated cost. It looks like the live environment, and nothing that it does is real work.
+/// The second dream: transitions by the environment itself, exact and cheap, and rewards of a
+/// learned or estimated cost. It looks like the live environment, and nothing that it does is real
+/// work.
 class SurrogateEnvironment : public LatentEnvironment {
  public:
   /// `environment` takes its costs from where nothing is measured, see
   /// EnvironmentKind::make_surrogate; everything else as LiveLatentEnvironment.
   SurrogateEnvironment(const Environment& environment, std::shared_ptr<Encoder> encoder,
-                      std::shared_ptr<WorldModel> world, int batch);
+                       std::shared_ptr<WorldModel> world, int batch);
 
   const LatentSpec& spec() const override { return live_.spec(); }
   int batch() const override { return live_.batch(); }

@@ -64,7 +64,7 @@ torch::Tensor CountChange::encode(const torch::Tensor& current, const torch::Ten
 }
 
 torch::Tensor CountChange::decode(const torch::Tensor& current, const torch::Tensor& classes,
-                                int max_choices) {
+                                  int max_choices) {
   const auto change = changes(current.device()).index({(classes - 1).clamp_min(0)});
   const auto next = (current + change).clamp(1, max_choices);
   return torch::where(classes == kNone, torch::zeros_like(next), next);
@@ -73,13 +73,13 @@ torch::Tensor CountChange::decode(const torch::Tensor& current, const torch::Ten
 torch::Tensor CountChange::same(const torch::Tensor& current) { return (current > 0) * kUnchanged; }
 
 void CountChange::decode_likeliest(const torch::Tensor& current, torch::Tensor& logits,
-                                 const torch::Tensor& preference, int max_choices,
-                                 torch::Tensor& next) {
+                                   const torch::Tensor& preference, int max_choices,
+                                   torch::Tensor& next) {
   const int64_t rows = current.size(0), actions = current.size(1);
   if (!current.is_cpu()) {
-    const auto all = logits.reshape({rows, classes(), actions})
-                         .scatter_add(1, same(current).unsqueeze(1),
-                                      preference.expand({rows, 1, actions}));
+    const auto all =
+        logits.reshape({rows, classes(), actions})
+            .scatter_add(1, same(current).unsqueeze(1), preference.expand({rows, 1, actions}));
     next.copy_(decode(current, all.argmax(1), max_choices));
     return;
   }

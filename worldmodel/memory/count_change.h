@@ -20,8 +20,8 @@ class CountChange {
   /// The next counts that classes mean: 0, or in 1 .. max_choices.
   static torch::Tensor decode(const torch::Tensor& current, const torch::Tensor& classes,
                               int max_choices);
-  /// The next counts [B, A] that the likeliest classes mean, written to `next`. `logits` [B, classes
-  /// A], classes outside, are used up; `preference` [A] is added to the logits of `same`.
+  /// The next counts [B, A] that the likeliest classes mean, written to `next`. `logits` [B,
+  /// classes A], classes outside, are used up; `preference` [A] is added to the logits of `same`.
   static void decode_likeliest(const torch::Tensor& current, torch::Tensor& logits,
                                const torch::Tensor& preference, int max_choices,
                                torch::Tensor& next);

@@ -26,10 +26,12 @@ torch::Tensor affine(torch::Tensor out, const torch::Tensor& bias, const torch::
   return at::addmm_out(out, bias, x, weight);
 }
 
-/// The last actions * classes of these rows of the head, with the classes outside and the actions inside.
+/// The last actions * classes of these rows of the head, with the classes outside and the actions
+/// inside.
 torch::Tensor class_first(const torch::Tensor& rows, int64_t actions) {
   const int64_t counts = actions * CountChange::classes(), before = rows.size(0) - counts;
-  const auto by_class = rows.narrow(0, before, counts).view({actions, CountChange::classes()}).t().flatten();
+  const auto by_class =
+      rows.narrow(0, before, counts).view({actions, CountChange::classes()}).t().flatten();
   return torch::cat({rows.narrow(0, 0, before), by_class});
 }
 
@@ -140,7 +142,10 @@ void FusedMdn::fill_input(const MdnInput& in, int64_t begin, int64_t rows) {
   const auto some = [&](const torch::Tensor& part) { return part.narrow(0, begin, rows); };
   put(some(in.latent));
   put(some(in.counts)).log1p_();
-  x.narrow(1, 0, at).sub_(mean_).div_(deviation_).clamp_(-NormalizerImpl::kClamp, NormalizerImpl::kClamp);
+  x.narrow(1, 0, at)
+      .sub_(mean_)
+      .div_(deviation_)
+      .clamp_(-NormalizerImpl::kClamp, NormalizerImpl::kClamp);
   put(network_->actions->weight.index_select(0, some(in.primary)));
   put(some(in.choice));
   put(some(in.context));
@@ -175,7 +180,7 @@ void FusedMdn::speak(NextCounts& counts, int64_t begin, int64_t rows) {
   auto logits = columns.narrow(1, columns.size(1) - count_columns, count_columns);
   auto out = counts.next.narrow(0, begin, rows);
   CountChange::decode_likeliest(counts.before.narrow(0, begin, rows), logits, preference_,
-                              network_->spec.env.max_choices, out);
+                                network_->spec.env.max_choices, out);
 }
 
 void FusedMdn::run(const MdnInput& in, const torch::Tensor& place, RecurrentStates& states,

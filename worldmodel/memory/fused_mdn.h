@@ -52,8 +52,9 @@ class FusedMdn {
   torch::Tensor mean_, deviation_;  // of latent and counts together
   torch::Tensor logs_;              // log1p of 0 .. max_choices
   torch::Tensor gates_;             // [2 hidden, 4 hidden]: from the input, from h
-  torch::Tensor actions_, preference_;  // [K]: those seen, and how much M prefers their counts as they are
-  torch::Tensor head_, head_bias_;    // counts by class first: [hidden, columns for these actions]
+  torch::Tensor actions_,
+      preference_;  // [K]: those seen, and how much M prefers their counts as they are
+  torch::Tensor head_, head_bias_;  // counts by class first: [hidden, columns for these actions]
 
   // Room for n rows at least.
   torch::Tensor input_;    // [n, columns of the network's input]

@@ -22,13 +22,15 @@ int64_t category_at(const float* logits, int64_t size, float temperature, float 
     sum += exp_of((logits[k] - largest) / temperature);
     sums[static_cast<size_t>(k)] = sum;
   }
-  const auto passed = std::count_if(sums.begin(), sums.end(), [&](float s) { return s <= u * sum; });
+  const auto passed =
+      std::count_if(sums.begin(), sums.end(), [&](float s) { return s <= u * sum; });
   return std::min<int64_t>(passed, size - 1);
 }
 
 /// mean + scale exp(log_sigma) noise; `noise` becomes it.
-REVERIE_VECTOR_CLONES void spread_noise(const float* mean, const float* log_sigma, int64_t dimensions,
-                                        float min_log_sigma, float scale, float* noise) {
+REVERIE_VECTOR_CLONES void spread_noise(const float* mean, const float* log_sigma,
+                                        int64_t dimensions, float min_log_sigma, float scale,
+                                        float* noise) {
   constexpr auto kMost = static_cast<float>(kMaxLogSigma);
   for (int64_t d = 0; d < dimensions; ++d) {
     const float sigma = exp_of(std::min(std::max(log_sigma[d], min_log_sigma), kMost));
@@ -92,7 +94,8 @@ torch::Tensor Mixture::sample_columns(const torch::Tensor& columns, int mixtures
                                   uniform.data_ptr<float>()[i], sums);
     const float* mean = logits + mixtures + k * dimensions;
     spread_noise(mean, mean + block, dimensions, static_cast<float>(min_log_sigma),
-                 static_cast<float>(std::sqrt(temperature)), sample.data_ptr<float>() + i * dimensions);
+                 static_cast<float>(std::sqrt(temperature)),
+                 sample.data_ptr<float>() + i * dimensions);
   }
   return sample;
 }

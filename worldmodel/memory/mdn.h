@@ -23,7 +23,8 @@ struct Mixture {
   /// A sample at temperature tau: logits / tau, sigma * sqrt(tau) (Ha and Schmidhuber 2018). At
   /// tau = 0 the mean of the likeliest component. Leading dimensions must be one, B.
   torch::Tensor sample(double temperature, torch::Generator noise) const;
-  /// The same of from_columns, within rounding, without gradients and without making what isn't drawn.
+  /// The same of from_columns, within rounding, without gradients and without making what isn't
+  /// drawn.
   static torch::Tensor sample_columns(const torch::Tensor& columns, int mixtures, int dimensions,
                                       double min_log_sigma, double temperature,
                                       torch::Generator noise);

@@ -65,7 +65,8 @@ torch::Tensor MdnRnnImpl::seen_actions() const { return seen.nonzero().squeeze(1
 torch::Tensor MdnRnnImpl::head_rows(const torch::Tensor& some) const {
   const auto [of_change, of_reward, of_end, of_counts] = columns();
   const int64_t before = of_change + of_reward + of_end;
-  const auto of_some = before + some.unsqueeze(1) * of_counts + torch::arange(of_counts, some.options());
+  const auto of_some =
+      before + some.unsqueeze(1) * of_counts + torch::arange(of_counts, some.options());
   return torch::cat({torch::arange(before, some.options()), of_some.flatten()});
 }
 
@@ -74,18 +75,21 @@ MdnInput MdnRnnImpl::look(const Rows& rows, const Latents& latents, const Latent
   const auto choices = counts_by_entity(mask, taken.primary);
   const auto count = choices.gather(1, taken.entity.unsqueeze(1)).squeeze(1);
   const auto choice = choice_features(taken.index, count, spec.env.max_choices);
-  MdnInput in{rows.take(latents.entities), rows.counts(mask), rows.spread(taken.primary),
-              rows.spread(choice), {}};
-  const auto whole = torch::cat({latent(in.latent.narrow(0, 0, rows.trajectories())),
-                                 global(latents.z)}, -1);
+  MdnInput in{rows.take(latents.entities),
+              rows.counts(mask),
+              rows.spread(taken.primary),
+              rows.spread(choice),
+              {}};
+  const auto whole =
+      torch::cat({latent(in.latent.narrow(0, 0, rows.trajectories())), global(latents.z)}, -1);
   in.context = torch::cat({rows.spread(whole), rows.relation(choices, taken.index)}, -1);
   return in;
 }
 
 torch::Tensor MdnRnnImpl::embed(const MdnInput& in) {
   const auto counts = log_counts(torch::log1p(in.counts.to(torch::kFloat)));
-  return torch::silu(
-      input(torch::cat({latent(in.latent), counts, actions(in.primary), in.choice, in.context}, -1)));
+  return torch::silu(input(
+      torch::cat({latent(in.latent), counts, actions(in.primary), in.choice, in.context}, -1)));
 }
 
 HeadWeights MdnRnnImpl::head_weights() const {

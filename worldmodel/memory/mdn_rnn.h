@@ -35,8 +35,8 @@ struct MdnInput {
   torch::Tensor counts;   ///< [*, A], of the mask at the entity
   torch::Tensor primary;  ///< [*] int64
   torch::Tensor choice;   ///< [*, kChoiceFeatures]
-  /// Latent of the entity acted in and z, both normalised, and how this entity lies to the one acted in:
-  /// [*, 2 latent + kRelationFeatures].
+  /// Latent of the entity acted in and z, both normalised, and how this entity lies to the one
+  /// acted in: [*, 2 latent + kRelationFeatures].
   torch::Tensor context;
 };
 
@@ -50,20 +50,21 @@ struct MdnOutput {
 
 /// Of the heads, those rows that say something (`MdnRnnImpl::head_rows`).
 struct HeadWeights {
-  torch::Tensor actions;      ///< [K] int64, `MdnRnnImpl::seen_actions`
+  torch::Tensor actions;     ///< [K] int64, `MdnRnnImpl::seen_actions`
   torch::Tensor weight;      ///< [columns, hidden]
   torch::Tensor bias;        ///< [columns]
   torch::Tensor preference;  ///< [K, 1], for the same count
 };
 
 /// An LSTM (Hochreiter and Schmidhuber 1997) with mixture-density and further heads (Ha and
-/// Schmidhuber 2018). Its input is a latent, the counts of the mask, and the action as an embedding of its
-/// primary action with features of the choice; its output speaks of the change that the action makes.
+/// Schmidhuber 2018). Its input is a latent, the counts of the mask, and the action as an embedding
+/// of its primary action with features of the choice; its output speaks of the change that the
+/// action makes.
 ///
-/// The network works on Rows: every entity has its latent, counts and recurrent state, and a step takes
-/// those of the entity acted in and of its neighbours further, with shared weights. Reward and end are
-/// what the row of the entity acted in says. z follows from the entities' latents by V's pool, which
-/// stays as V has it.
+/// The network works on Rows: every entity has its latent, counts and recurrent state, and a step
+/// takes those of the entity acted in and of its neighbours further, with shared weights. Reward
+/// and end are what the row of the entity acted in says. z follows from the entities' latents by
+/// V's pool, which stays as V has it.
 struct MdnRnnImpl : torch::nn::Module {
   /// `pool`: that of V.
   MdnRnnImpl(const WorldModelConfig& config, const LatentSpec& spec, EntityPool pool);
@@ -77,13 +78,15 @@ struct MdnRnnImpl : torch::nn::Module {
   torch::Tensor input_gates(const torch::Tensor& embedded) { return gates_in(embedded); }
   /// Weights of the heads as they are now, with gradients.
   HeadWeights head_weights() const;
-  /// `counts`: as in the input. The next counts' logits begin with a learned preference for the same.
+  /// `counts`: as in the input. The next counts' logits begin with a learned preference for the
+  /// same.
   MdnOutput heads(const torch::Tensor& h, const torch::Tensor& embedded,
                   const torch::Tensor& counts, const HeadWeights& weights);
-  /// Primary actions of which some state in training had choices, [K] int64. M speaks of their counts alone and
-  /// takes the others' to stay as they are.
+  /// Primary actions of which some state in training had choices, [K] int64. M speaks of their
+  /// counts alone and takes the others' to stay as they are.
   torch::Tensor seen_actions() const;
-  /// Rows of the head that say something: of change, reward and end, then of the counts of these actions.
+  /// Rows of the head that say something: of change, reward and end, then of the counts of these
+  /// actions.
   torch::Tensor head_rows(const torch::Tensor& actions) const;
   /// Columns of the heads of change, reward, end and of the counts of one action, in this order.
   std::array<int64_t, 4> columns() const;

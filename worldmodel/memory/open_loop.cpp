@@ -28,7 +28,8 @@ double f1(const torch::Tensor& predicted, const torch::Tensor& real) {
 }
 
 /// As OpenLoopRow::change_error.
-double change_error(const torch::Tensor& predicted, const torch::Tensor& real, const torch::Tensor& copied) {
+double change_error(const torch::Tensor& predicted, const torch::Tensor& real,
+                    const torch::Tensor& copied) {
   const double changed = real.ne(copied).sum().item<double>();
   return changed == 0 ? 0 : predicted.ne(real).sum().item<double>() / changed;
 }
@@ -36,7 +37,8 @@ double change_error(const torch::Tensor& predicted, const torch::Tensor& real, c
 double rank_correlation(const torch::Tensor& a, const torch::Tensor& b) {
   const auto list = [](const torch::Tensor& x) {
     const auto values = x.to(torch::kCPU, torch::kDouble).contiguous();
-    return std::vector<double>(values.data_ptr<double>(), values.data_ptr<double>() + values.numel());
+    return std::vector<double>(values.data_ptr<double>(),
+                               values.data_ptr<double>() + values.numel());
   };
   return spearman(list(a), list(b));
 }
@@ -47,9 +49,9 @@ double average(const torch::Tensor& x) { return x.to(torch::kDouble).mean().item
 torch::Tensor spread_of(const Latents& latents) {
   ColumnStatistics statistics(latents.z.size(1));
   const int64_t states = latents.z.size(0), some = std::min(states, kStatesOfSpread);
-  const auto chosen = latents.entities
-                          .index_select(0, (torch::arange(some) * states / some).to(torch::kInt64))
-                          .flatten(0, 1);
+  const auto chosen =
+      latents.entities.index_select(0, (torch::arange(some) * states / some).to(torch::kInt64))
+          .flatten(0, 1);
   statistics.add(chosen, chosen.ne(0).any(-1, true).expand_as(chosen));
   return statistics.deviation();
 }
@@ -98,10 +100,11 @@ class OpenLoop {
   /// Goes on from k - 1 to k steps; starts that have fewer ahead stay.
   void step(int64_t k) {
     const auto t = (starts_.steps + (k - 1)).clamp_max(batch_.steps() - 1);
-    const LatentActions actions = map_tensors(batch_.actions, [&](const torch::Tensor& x) { return at(x, t); });
+    const LatentActions actions =
+        map_tensors(batch_.actions, [&](const torch::Tensor& x) { return at(x, t); });
     const auto running = ahead_.ge(k);
-    WorldPrediction next = world_.step(state_, reached_.mask, actions, 0,
-                                       torch::Generator(make_generator(0)));
+    WorldPrediction next =
+        world_.step(state_, reached_.mask, actions, 0, torch::Generator(make_generator(0)));
     state_.latents = next.latents;
     const auto paid = rewards_.ge(k);
     const auto sum = reached_.reward + next.reward * paid;
@@ -124,10 +127,16 @@ class OpenLoop {
     const auto then = [&](const torch::Tensor& x) { return take(at(x, within)); };
     const auto real_latents = map_tensors(batch_.latents, then);
     const LatentMask real_mask = map_tensors(batch_.mask, then);
-    const LatentMask told_mask = select_rows(reached_.mask, rows), copied_mask = select_rows(starts_.mask, rows);
-    const auto counts_of = [&](const LatentMask& mask) { return mask.totals.narrow(1, 0, actions); };
-    const auto finest_of = [&](const LatentMask& mask) { return mask.by_entity.narrow(1, 0, actions); };
-    const auto real = counts_of(real_mask), counts = counts_of(told_mask), copied = counts_of(copied_mask);
+    const LatentMask told_mask = select_rows(reached_.mask, rows),
+                     copied_mask = select_rows(starts_.mask, rows);
+    const auto counts_of = [&](const LatentMask& mask) {
+      return mask.totals.narrow(1, 0, actions);
+    };
+    const auto finest_of = [&](const LatentMask& mask) {
+      return mask.by_entity.narrow(1, 0, actions);
+    };
+    const auto real = counts_of(real_mask), counts = counts_of(told_mask),
+               copied = counts_of(copied_mask);
     OpenLoopRow row;
     row.k = k;
     row.starts = rows.size(0);
@@ -138,7 +147,8 @@ class OpenLoop {
     row.reward_rank = rank_correlation(take(reached_.reward), take(real_sum_));
     row.count_error = average((counts - real).abs());
     row.count_error_copy = average((copied - real).abs());
-    row.change_error = change_error(finest_of(told_mask), finest_of(real_mask), finest_of(copied_mask));
+    row.change_error =
+        change_error(finest_of(told_mask), finest_of(real_mask), finest_of(copied_mask));
     row.present_f1 = f1(counts > 0, real > 0);
     row.present_f1_copy = f1(copied > 0, real > 0);
     row.absent_f1 = f1(counts == 0, real == 0);
@@ -150,9 +160,9 @@ class OpenLoop {
   SequenceBatch batch_;
   torch::Tensor spread_;
   StartStates starts_;
-  torch::Tensor row_;        // of each start's episode in batch_
-  torch::Tensor ahead_;      // steps of each start after which its episode goes on
-  torch::Tensor rewards_;    // and its rewards, that of the last step included
+  torch::Tensor row_;      // of each start's episode in batch_
+  torch::Tensor ahead_;    // steps of each start after which its episode goes on
+  torch::Tensor rewards_;  // and its rewards, that of the last step included
   LatentState state_;
   WorldPrediction reached_;  // its reward the sum so far
   torch::Tensor real_sum_;
@@ -232,16 +242,18 @@ Json open_loop_json(const std::vector<OpenLoopRow>& rows) {
 }
 
 std::string open_loop_table(const std::vector<OpenLoopRow>& rows) {
-  std::string table = fmt::format("{:>3} {:>6}  {:>15}  {:>15}  {:>5}  {:>15}  {:>8}  {:>15}  {:>15}\n", "k",
-                                  "starts", "latent (copy)", "reward (|sum|)", "rank", "counts (copy)", "changes",
-                                  "F1 there (copy)", "F1 none (copy)");
+  std::string table =
+      fmt::format("{:>3} {:>6}  {:>15}  {:>15}  {:>5}  {:>15}  {:>8}  {:>15}  {:>15}\n", "k",
+                  "starts", "latent (copy)", "reward (|sum|)", "rank", "counts (copy)", "changes",
+                  "F1 there (copy)", "F1 none (copy)");
   for (const OpenLoopRow& row : rows)
-    table += fmt::format("{:>3} {:>6}  {:>6.3f} ({:>6.3f})  {:>6.3f} ({:>6.3f})  {:>5.2f}  "
-                         "{:>6.3f} ({:>6.3f})  {:>8.3f}  {:>6.4f} ({:>6.4f})  {:>6.4f} ({:>6.4f})\n",
-                         row.k > 0 ? std::to_string(row.k) : "all", row.starts, row.latent_error,
-                         row.latent_error_copy, row.reward_error, row.reward_magnitude,
-                         row.reward_rank, row.count_error, row.count_error_copy, row.change_error, row.present_f1,
-                         row.present_f1_copy, row.absent_f1, row.absent_f1_copy);
+    table += fmt::format(
+        "{:>3} {:>6}  {:>6.3f} ({:>6.3f})  {:>6.3f} ({:>6.3f})  {:>5.2f}  "
+        "{:>6.3f} ({:>6.3f})  {:>8.3f}  {:>6.4f} ({:>6.4f})  {:>6.4f} ({:>6.4f})\n",
+        row.k > 0 ? std::to_string(row.k) : "all", row.starts, row.latent_error,
+        row.latent_error_copy, row.reward_error, row.reward_magnitude, row.reward_rank,
+        row.count_error, row.count_error_copy, row.change_error, row.present_f1,
+        row.present_f1_copy, row.absent_f1, row.absent_f1_copy);
   return table;
 }
 

@@ -21,8 +21,9 @@ struct OpenLoopRow {
   double reward_rank = 0;       ///< rank correlation (Spearman) of predicted and real sums
   double count_error = 0;       ///< mean |predicted - real| count, NO-OP aside
   double count_error_copy = 0;
-  /// Wrong counts, by entity, for each that differs from the start's, NO-OP aside: 1 is what copying
-  /// gives; 0 where none differs. Most never change and are right in any case; here they don't count.
+  /// Wrong counts, by entity, for each that differs from the start's, NO-OP aside: 1 is what
+  /// copying gives; 0 where none differs. Most never change and are right in any case; here they
+  /// don't count.
   double change_error = 0;
   double present_f1 = 0;  ///< of "has a valid choice", NO-OP aside
   double present_f1_copy = 0;
@@ -30,8 +31,9 @@ struct OpenLoopRow {
   double absent_f1_copy = 0;
 };
 
-/// Rows for those `steps` (none: no row) that at least one start has ahead of it, and for whole episodes. At most
-/// `max_starts` starts, evenly spread over the episodes, of which at most 100 are taken.
+/// Rows for those `steps` (none: no row) that at least one start has ahead of it, and for whole
+/// episodes. At most `max_starts` starts, evenly spread over the episodes, of which at most 100 are
+/// taken.
 std::vector<OpenLoopRow> open_loop(const LatentEpisodes& data, const std::vector<int>& episodes,
                                    WorldModel& world, const std::vector<int>& steps,
                                    int max_starts = 1000);

@@ -29,8 +29,8 @@ REVERIE_VECTOR_CLONES void step_row(float* gates, const float* c_before, int64_t
   }
 }
 
-/// Back through a row: from the gradients of h and of c after it (`d_c`, which becomes that of c before) to
-/// those of the gates without their activations.
+/// Back through a row: from the gradients of h and of c after it (`d_c`, which becomes that of c
+/// before) to those of the gates without their activations.
 REVERIE_VECTOR_CLONES void step_back_row(const float* gates, const float* c_before,
                                          const float* tanh_c, const float* d_h, int64_t hidden,
                                          float* __restrict d_c, float* __restrict d_gates) {
@@ -49,13 +49,14 @@ float* row_of(const torch::Tensor& x, int64_t row) { return x.data_ptr<float>() 
 
 /// x [P, hidden] at these places -> out [rows, hidden].
 void gather(const torch::Tensor& x, const int64_t* place, torch::Tensor out) {
-  for (int64_t i = 0; i < out.size(0); ++i) std::copy_n(row_of(x, place[i]), x.size(1), row_of(out, i));
+  for (int64_t i = 0; i < out.size(0); ++i)
+    std::copy_n(row_of(x, place[i]), x.size(1), row_of(out, i));
 }
 
 /// What the way back needs of the way there, by row.
 struct Trace {
-  torch::Tensor gates;            ///< with their activations, [n, 4 hidden]
-  torch::Tensor h_before;         ///< [n, hidden] each
+  torch::Tensor gates;     ///< with their activations, [n, 4 hidden]
+  torch::Tensor h_before;  ///< [n, hidden] each
   torch::Tensor c_before, tanh_c;
 };
 
@@ -64,7 +65,9 @@ class Forward {
   Forward(const torch::Tensor& gates, const torch::Tensor& weight, const int64_t* place,
           const RecurrentStates& states)
       : weight_(weight.t()), place_(place), states_{states.hidden.clone(), states.cell.clone()} {
-    const auto empty = [&] { return torch::empty({gates.size(0), states.hidden.size(1)}, gates.options()); };
+    const auto empty = [&] {
+      return torch::empty({gates.size(0), states.hidden.size(1)}, gates.options());
+    };
     trace_ = {torch::empty_like(gates), empty(), empty(), empty()};
     rows_ = empty();
     gates_ = gates;
@@ -124,7 +127,8 @@ struct Recur : torch::autograd::Function<Recur> {
       forward.step(sizes[static_cast<size_t>(t)]);
     }
     const Trace& trace = forward.trace();
-    context->save_for_backward({weight, place, trace.gates, trace.h_before, trace.c_before, trace.tanh_c});
+    context->save_for_backward(
+        {weight, place, trace.gates, trace.h_before, trace.c_before, trace.tanh_c});
     context->saved_data["sizes"] = sizes;
     context->saved_data["places"] = hidden.size(0);
     return {forward.rows(), forward.states().hidden, forward.states().cell};
@@ -132,12 +136,14 @@ struct Recur : torch::autograd::Function<Recur> {
 
   static variable_list backward(AutogradContext* context, variable_list of_output) {
     const auto saved = context->get_saved_variables();
-    const torch::Tensor &weight = saved[0], &place = saved[1], &gates = saved[2], &h_before = saved[3],
-                        &c_before = saved[4], &tanh_c = saved[5];
+    const torch::Tensor &weight = saved[0], &place = saved[1], &gates = saved[2],
+                        &h_before = saved[3], &c_before = saved[4], &tanh_c = saved[5];
     const int64_t hidden = h_before.size(1);
-    const auto state = torch::empty({context->saved_data["places"].toInt(), hidden}, gates.options());
+    const auto state =
+        torch::empty({context->saved_data["places"].toInt(), hidden}, gates.options());
     auto d_rows = own_or_zeros(of_output[0], h_before);
-    const auto d_hidden = own_or_zeros(of_output[1], state), d_cell = own_or_zeros(of_output[2], state);
+    const auto d_hidden = own_or_zeros(of_output[1], state),
+               d_cell = own_or_zeros(of_output[2], state);
     const auto d_gates = torch::empty_like(gates);
     const int64_t* places = place.data_ptr<int64_t>();
     const auto sizes = context->saved_data["sizes"].toIntVector();
@@ -165,10 +171,12 @@ struct Recur : torch::autograd::Function<Recur> {
 
 torch::Tensor recur(const torch::Tensor& gates, const torch::Tensor& weight,
                     const RecurrentSteps& steps, RecurrentStates& states, RecurrentStates* before) {
-  REVERIE_CHECK_EQ(std::accumulate(steps.sizes.begin(), steps.sizes.end(), int64_t{0}), gates.size(0));
+  REVERIE_CHECK_EQ(std::accumulate(steps.sizes.begin(), steps.sizes.end(), int64_t{0}),
+                   gates.size(0));
   if (!gates.is_cpu()) return recur_by_operations(gates, weight, steps, states, before);
-  const auto out = Recur::apply(gates.contiguous(), weight.contiguous(), steps.place.contiguous(),
-                                states.hidden.contiguous(), states.cell.contiguous(), steps.sizes, before);
+  const auto out =
+      Recur::apply(gates.contiguous(), weight.contiguous(), steps.place.contiguous(),
+                   states.hidden.contiguous(), states.cell.contiguous(), steps.sizes, before);
   states = {out[1], out[2]};
   return out[0];
 }

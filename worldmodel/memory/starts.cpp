@@ -43,8 +43,8 @@ StartStates collect_starts(const LatentEpisodes& data, const std::vector<int>& e
       state.latents = at_time(batch.latents, t);
       const LatentMask mask = at_time(batch.mask, t);
       const LatentActions actions = at_time(batch.actions, t);
-      StartStates all{state,   mask,  torch::full_like(names, t), names,
-                      actions, batch.reward.select(1, t)};
+      StartStates all{state, mask,    torch::full_like(names, t),
+                      names, actions, batch.reward.select(1, t)};
       if (!choice.to_go_on) all.state.cell = all.state.latents.neighbours = torch::Tensor();
       const auto here = chosen.select(1, t).slice(0, first, last);
       parts.push_back(select_rows(all, here.nonzero().squeeze(1)));

@@ -11,7 +11,6 @@
 namespace reverie {
 namespace {
 
-
 torch::Tensor where(const torch::Tensor& x, const torch::Tensor& chosen) {
   return x.index_select(0, chosen.nonzero().squeeze(1));
 }
@@ -19,8 +18,8 @@ torch::Tensor where(const torch::Tensor& x, const torch::Tensor& chosen) {
 /// [A] bool: which primary actions have choices in some of these counts [n, A].
 torch::Tensor any_of(const torch::Tensor& counts) { return counts.gt(0).any(0); }
 
-/// Sets what M knows of its inputs and outputs: which actions there are, and the scale of the rows that it
-/// works on, that of changes of those acted in, as most neighbours stay what they are.
+/// Sets what M knows of its inputs and outputs: which actions there are, and the scale of the rows
+/// that it works on, that of changes of those acted in, as most neighbours stay what they are.
 void set_statistics(const LatentEpisodes& data, const std::vector<int>& episodes,
                     MdnRnnImpl& network) {
   const int width = network.spec.latent;
@@ -67,7 +66,8 @@ class WorldProblem : public FitProblem {
         device_(device),
         training_(data.data().episodes_in(Split::kTrain)) {
     if (training_.empty()) throw InputError("the rollouts hold no training episodes; collect more");
-    const auto judging = thin(data.data().episodes_in(data.data().judging_split()), config.validation_episodes);
+    const auto judging =
+        thin(data.data().episodes_in(data.data().judging_split()), config.validation_episodes);
     validation_ = split_into(judging, config.minibatch_episodes);
     LatentSpec spec;
     spec.latent = encoder.latent();
@@ -100,8 +100,8 @@ class WorldProblem : public FitProblem {
   }
 
   LossTerms loss(int minibatch, torch::Generator noise) override {
-    return world_losses(*network_, to_device(data_.batch(minibatches_[minibatch]), device_), config_.loss,
-                        unroll_, noise);
+    return world_losses(*network_, to_device(data_.batch(minibatches_[minibatch]), device_),
+                        config_.loss, unroll_, noise);
   }
 
   FitMetrics validate() override {
@@ -123,7 +123,8 @@ class WorldProblem : public FitProblem {
     Latents latents = data_.latents();
     for (const torch::Tensor* part : latents.tensors())
       if (part->defined())
-        checkpoint.data = hash_combine(checkpoint.data, hash_bytes(part->data_ptr(), part->nbytes()));
+        checkpoint.data =
+            hash_combine(checkpoint.data, hash_bytes(part->data_ptr(), part->nbytes()));
     checkpoint.config = dump_config(config_);
     checkpoint.configs["train_mdnrnn"] = checkpoint.config;
     encoder_.store(checkpoint);
@@ -158,14 +159,15 @@ class WorldProblem : public FitProblem {
 TrainMdnRnnConfig trained_with(const Checkpoint& world) {
   TrainMdnRnnConfig config;
   const auto text = world.configs.find("train_mdnrnn");
-  if (text == world.configs.end()) throw InputError("the {} checkpoint holds no settings of M", world.kind);
+  if (text == world.configs.end())
+    throw InputError("the {} checkpoint holds no settings of M", world.kind);
   ConfigFields(config).load_text(text->second, "settings of M");
   return config;
 }
 
 FitResult train_mdnrnn(const LatentEpisodes& data, const Encoder& encoder,
-                       const TrainMdnRnnConfig& config, uint64_t seed,
-                       const std::string& directory, bool resume, torch::Device device,
+                       const TrainMdnRnnConfig& config, uint64_t seed, const std::string& directory,
+                       bool resume, torch::Device device,
                        const std::function<void(const FitProgress&)>& observe,
                        const Checkpoint* from) {
   WorldProblem problem(data, encoder, config, seed, device);

@@ -33,7 +33,8 @@ struct TrainMdnRnnConfig {
     fit.fields(v);
     v.field("minibatch_episodes", minibatch_episodes, "Episodes in a minibatch", at_least(1));
     v.field("episodes_per_epoch", episodes_per_epoch, "Most episodes in an epoch", at_least(1));
-    v.field("validation_episodes", validation_episodes, "Most episodes in a validation", at_least(1));
+    v.field("validation_episodes", validation_episodes, "Most episodes in a validation",
+            at_least(1));
     v.field("growth_epochs", growth_epochs, "Epochs after which unrolls grow by one step",
             at_least(1));
     v.section("model", model, "M");
@@ -45,11 +46,11 @@ struct TrainMdnRnnConfig {
 TrainMdnRnnConfig trained_with(const Checkpoint& world);
 
 /// Trains M on the episodes of the training split and writes `directory`/world.pt, which holds V
-/// too. `data` holds the latents that `encoder` gives. With `from` (kind "world") it goes on from that
-/// M and what that knows of scales, with unrolls of full length from the first epoch.
+/// too. `data` holds the latents that `encoder` gives. With `from` (kind "world") it goes on from
+/// that M and what that knows of scales, with unrolls of full length from the first epoch.
 FitResult train_mdnrnn(const LatentEpisodes& data, const Encoder& encoder,
-                       const TrainMdnRnnConfig& config, uint64_t seed,
-                       const std::string& directory, bool resume, torch::Device device,
+                       const TrainMdnRnnConfig& config, uint64_t seed, const std::string& directory,
+                       bool resume, torch::Device device,
                        const std::function<void(const FitProgress&)>& observe,
                        const Checkpoint* from = nullptr);
 

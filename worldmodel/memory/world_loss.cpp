@@ -34,8 +34,8 @@ struct Said {
   }
 };
 
-/// Of the rows of each of several steps of `trajectories`, those of one step of all these trajectories: first
-/// those acted in.
+/// Of the rows of each of several steps of `trajectories`, those of one step of all these
+/// trajectories: first those acted in.
 Said join_rows(const std::vector<Said>& steps, int64_t trajectories) {
   return join_tensors(steps, [&](const std::vector<torch::Tensor>& list) {
     std::vector<torch::Tensor> acted, near;
@@ -74,7 +74,8 @@ StepLosses step_losses(MdnRnnImpl& network, const Said& said, const Rows& rows,
       of_acted(said.end), steps.end.to(torch::kFloat),
       F::BinaryCrossEntropyWithLogitsFuncOptions().reduction(torch::kNone));
   return {masked_mean(change, targets.weight), masked_mean(reward, steps.valid),
-          masked_mean(end, steps.valid), count_loss(network, said.counts, said.counts_before, targets)};
+          masked_mean(end, steps.valid),
+          count_loss(network, said.counts, said.counts_before, targets)};
 }
 
 void add_weighted(LossTerms& terms, const std::string& prefix, const StepLosses& losses,
@@ -84,8 +85,8 @@ void add_weighted(LossTerms& terms, const std::string& prefix, const StepLosses&
     terms.add(prefix + kPartNames[i], losses[i] * (weights[i] * scale));
 }
 
-/// M along the real states: its recurrent states before every step, [T, B * S, hidden] each, and losses
-/// of what the heads say of each step.
+/// M along the real states: its recurrent states before every step, [T, B * S, hidden] each, and
+/// losses of what the heads say of each step.
 struct Teacher {
   RecurrentStates before;
   StepLosses losses;
@@ -115,7 +116,8 @@ class TeacherRun {
     const int64_t entities = steps_.before.entities.size(1);
     const auto episode = torch::div(rows.trajectory(), length_, "floor");
     const auto place = (episode * entities + rows.entity()).index_select(0, order);
-    const auto start = torch::zeros({episodes_ * entities, network_.config.hidden}, gates.options());
+    const auto start =
+        torch::zeros({episodes_ * entities, network_.config.hidden}, gates.options());
     RecurrentStates states{start, start};
     return recur(gates.index_select(0, order), network_.gates_hidden->weight,
                  {place, {of_time, of_time + length_}}, states, &before_)
@@ -144,13 +146,15 @@ class Unroll {
     latents_ = select_rows(steps.before, first);
     mask_ = select_rows(steps.mask, first);
     const auto from = [&](const torch::Tensor& states) {
-      return states.unflatten(1, {episodes, steps.before.entities.size(1)}).index({t_, b_}).flatten(0, 1);
+      return states.unflatten(1, {episodes, steps.before.entities.size(1)})
+          .index({t_, b_})
+          .flatten(0, 1);
     };
     states_ = {from(teacher.before.hidden), from(teacher.before.cell)};
   }
 
-  /// Losses of `count` steps, means over all of them that episodes have; without the first, which equals
-  /// the teacher's.
+  /// Losses of `count` steps, means over all of them that episodes have; without the first, which
+  /// equals the teacher's.
   StepLosses run(int64_t count) {
     step(steps_after(0));
     std::vector<Said> said;
@@ -160,7 +164,8 @@ class Unroll {
       said.push_back(step(real.back()));
     }
     const BatchSteps all = concatenate(real);
-    const Rows rows(all.actions.entity, latents_.neighbours.repeat({count - 1, 1, 1}));  // always the same
+    const Rows rows(all.actions.entity,
+                    latents_.neighbours.repeat({count - 1, 1, 1}));  // always the same
     return step_losses(network_, join_rows(said, t_.size(0)), rows, all);
   }
 
@@ -184,10 +189,10 @@ class Unroll {
     const MdnOutput output = network_.heads(h, embedded, in.counts, weights_);
     const auto change = network_.change->inverse(network_.mixture(output.change).mean());
     latents_ = network_.with_latents(latents_, rows, in.latent + change);
-    mask_ = network_.with_counts(mask_, rows, in,
-                                 CountChange::decode(in.counts.index_select(-1, weights_.actions),
-                                                   output.counts.argmax(-1),
-                                                   network_.spec.env.max_choices));
+    mask_ = network_.with_counts(
+        mask_, rows, in,
+        CountChange::decode(in.counts.index_select(-1, weights_.actions), output.counts.argmax(-1),
+                            network_.spec.env.max_choices));
     return {output, in};
   }
 
@@ -205,8 +210,8 @@ class Unroll {
 torch::Tensor draw_starts(const SequenceBatch& batch, int count, torch::Generator& noise) {
   const auto all = batch.continues().nonzero();
   const auto order = torch::randperm(all.size(0), noise);
-  return all.index_select(0, order.narrow(0, 0, std::min<int64_t>(count, all.size(0)))
-                                 .to(all.device()));
+  return all.index_select(
+      0, order.narrow(0, 0, std::min<int64_t>(count, all.size(0))).to(all.device()));
 }
 
 }  // namespace

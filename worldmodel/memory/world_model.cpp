@@ -26,9 +26,10 @@ LatentState WorldModel::begin(const Latents& latents) const {
 LatentObservation observation_of(const LatentState& state, const LatentMask& mask,
                                  const torch::Tensor& to_go) {
   const Latents& latents = state.latents;
-  const auto used = latents.entities.ne(0).any(-1).sum(1, true).clamp_min(1);  // the rest is padding
-  return {latents.z,    state.hidden.sum(1) / used, mask,       to_go, latents.entities,
-          state.hidden, state.cell,                 latents.neighbours};
+  const auto used =
+      latents.entities.ne(0).any(-1).sum(1, true).clamp_min(1);  // the rest is padding
+  return {latents.z,  state.hidden.sum(1) / used, mask, to_go, latents.entities, state.hidden,
+          state.cell, latents.neighbours};
 }
 
 void MdnWorldModel::advance(LatentState& state, const LatentMask& mask,

@@ -19,13 +19,13 @@ struct WorldPrediction {
   LatentMask mask;
 
   std::array<torch::Tensor*, 7> tensors() {
-    return {&latents.z, &latents.entities, &latents.neighbours, &reward, &end, &mask.totals,
-            &mask.by_entity};
+    return {&latents.z, &latents.entities, &latents.neighbours, &reward,
+            &end,       &mask.totals,      &mask.by_entity};
   }
 };
 
-/// M: carries a recurrent state along a trajectory and predicts. Tensors that it returns are new and
-/// have no gradients. Not for concurrent use.
+/// M: carries a recurrent state along a trajectory and predicts. Tensors that it returns are new
+/// and have no gradients. Not for concurrent use.
 class WorldModel {
  public:
   virtual ~WorldModel() = default;
@@ -37,8 +37,8 @@ class WorldModel {
   /// latents stay.
   virtual void advance(LatentState& state, const LatentMask& mask,
                        const LatentActions& actions) = 0;
-  /// The same, and what follows, sampled at `temperature` (0: the likeliest). Also of actions that a
-  /// predicted mask does not have.
+  /// The same, and what follows, sampled at `temperature` (0: the likeliest). Also of actions that
+  /// a predicted mask does not have.
   virtual WorldPrediction step(LatentState& state, const LatentMask& mask,
                                const LatentActions& actions, double temperature,
                                torch::Generator noise) = 0;
@@ -49,17 +49,16 @@ class WorldModel {
   virtual void store(Checkpoint& checkpoint) const = 0;
 };
 
-/// MDN-LSTM over the latents of a graph's entities: a step tells those of the entity acted in and of its
-/// neighbours anew, and carries the rest over. A trajectory also ends where no action but NO-OP has a
-/// choice left.
+/// MDN-LSTM over the latents of a graph's entities: a step tells those of the entity acted in and
+/// of its neighbours anew, and carries the rest over. A trajectory also ends where no action but
+/// NO-OP has a choice left.
 class MdnWorldModel : public WorldModel {
  public:
   /// Shares the network, which may go on being trained.
   explicit MdnWorldModel(MdnRnn network) : network_(std::move(network)), fused_(network_) {}
 
   const LatentSpec& spec() const override { return network_->spec; }
-  void advance(LatentState& state, const LatentMask& mask,
-               const LatentActions& actions) override;
+  void advance(LatentState& state, const LatentMask& mask, const LatentActions& actions) override;
   WorldPrediction step(LatentState& state, const LatentMask& mask, const LatentActions& actions,
                        double temperature, torch::Generator noise) override;
   void to_device(torch::Device device) override { network_->to(device); }

@@ -4,8 +4,8 @@
 
 namespace reverie {
 
-// Without gradients, in one pass over memory on the CPU, where rows may lie apart; on other devices by
-// LibTorch's operations, one by one.
+// Without gradients, in one pass over memory on the CPU, where rows may lie apart; on other devices
+// by LibTorch's operations, one by one.
 
 /// tanh(x), to 2.4e-7; with gradients where these are recorded.
 torch::Tensor tanh_all(const torch::Tensor& x);

@@ -14,7 +14,7 @@
 namespace reverie {
 namespace {
 
-constexpr char kVersion = '2';  // behind the magic
+constexpr char kVersion = '2';                 // behind the magic
 constexpr size_t kLengthAt = 8, kPrefix = 16;  // length of the header; all before it
 constexpr size_t kChecksum = 4;
 
@@ -47,15 +47,12 @@ std::string serialize(const Checkpoint& checkpoint) {
   std::string body;
   Json::Array tensors;
   for (const auto& [name, tensor] : checkpoint.tensors) append_tensor(tensors, body, name, tensor);
-  const std::string header = Json{{"kind", checkpoint.kind},
-                                  {"spec", spec_to_json(checkpoint.spec)},
-                                  {"data", checkpoint.data},
-                                  {"config", checkpoint.config},
-                                  {"configs", checkpoint.configs},
-                                  {"counters", checkpoint.counters},
-                                  {"scores", checkpoint.scores},
-                                  {"tensors", tensors}}
-                                 .dump();
+  const std::string header =
+      Json{{"kind", checkpoint.kind},       {"spec", spec_to_json(checkpoint.spec)},
+           {"data", checkpoint.data},       {"config", checkpoint.config},
+           {"configs", checkpoint.configs}, {"counters", checkpoint.counters},
+           {"scores", checkpoint.scores},   {"tensors", tensors}}
+          .dump();
   const uint64_t length = header.size();
   std::string file(kCheckpointMagic);
   file += kVersion;

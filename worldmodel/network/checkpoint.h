@@ -53,8 +53,8 @@ void store_module(Checkpoint& checkpoint, const std::string& prefix,
 void restore_module(const Checkpoint& checkpoint, const std::string& prefix,
                     torch::nn::Module& module);
 
-/// State of Adam for its first group of parameters, tensors under `prefix` + ".adam.". Learning rates
-/// and other settings are the trainer's.
+/// State of Adam for its first group of parameters, tensors under `prefix` + ".adam.". Learning
+/// rates and other settings are the trainer's.
 void store_optimizer(Checkpoint& checkpoint, const std::string& prefix,
                      const torch::optim::Adam& optimizer);
 /// InputError when a tensor has another shape.

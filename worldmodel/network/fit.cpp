@@ -46,7 +46,8 @@ class Fitter {
         best_path_(directory + "/" + name),
         training_path_(directory + "/training.pt"),
         time_(directory),
-        optimizer_(problem.module().parameters(), torch::optim::AdamOptions(config.learning_rate)) {}
+        optimizer_(problem.module().parameters(), torch::optim::AdamOptions(config.learning_rate)) {
+  }
 
   void resume() {
     if (!file_exists(training_path_)) return;
@@ -58,7 +59,8 @@ class Fitter {
       if (saved.configs != wanted.configs)
         throw InputError("it has another configuration; start again without --resume");
       const auto origin = saved.counters.find("origin");  // earlier files have none
-      if ((origin == saved.counters.end() ? 0 : origin->second) != static_cast<int64_t>(problem_.origin()))
+      if ((origin == saved.counters.end() ? 0 : origin->second) !=
+          static_cast<int64_t>(problem_.origin()))
         throw InputError("it went on from other weights; start again without --resume");
       restore_module(saved, "module", problem_.module());
       restore_optimizer(saved, "optimizer", optimizer_);
@@ -85,7 +87,9 @@ class Fitter {
       progress.best = keep_best(value_of(validation, "loss"), progress.metrics);
       progress.epoch = epoch_;
       progress.best_loss = best_loss_;
-      if (observe) observe(progress);  // first: an epoch that is done again may be told again, none may be missing
+      if (observe)
+        observe(
+            progress);  // first: an epoch that is done again may be told again, none may be missing
       save_training_state();
       if (config_.stop.requested() && is_to_go_on()) stop();
     }

@@ -28,9 +28,7 @@ torch::Tensor NormalizerImpl::forward(const torch::Tensor& x) const {
   return ((x - mean) / deviation).clamp(-kClamp, kClamp);
 }
 
-torch::Tensor NormalizerImpl::inverse(const torch::Tensor& x) const {
-  return x * deviation + mean;
-}
+torch::Tensor NormalizerImpl::inverse(const torch::Tensor& x) const { return x * deviation + mean; }
 
 ColumnStatistics::ColumnStatistics(int64_t columns)
     : count_(torch::zeros({columns}, torch::kDouble)),

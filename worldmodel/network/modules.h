@@ -21,8 +21,8 @@ struct MlpImpl : torch::nn::Module {
 };
 TORCH_MODULE(Mlp);
 
-/// (x - mean) / deviation per column, clamped to [-kClamp, kClamp]. The statistics are buffers, so that they
-/// travel with the weights; the identity until they are set.
+/// (x - mean) / deviation per column, clamped to [-kClamp, kClamp]. The statistics are buffers, so
+/// that they travel with the weights; the identity until they are set.
 struct NormalizerImpl : torch::nn::Module {
   static constexpr double kClamp = 10;
 
@@ -59,7 +59,8 @@ struct LossTerms {
   torch::Tensor total() const;
 };
 
-/// Mean of x where mask is not zero (both of one shape, or mask broadcasts); 0 where it is all zero.
+/// Mean of x where mask is not zero (both of one shape, or mask broadcasts); 0 where it is all
+/// zero.
 torch::Tensor masked_mean(const torch::Tensor& x, const torch::Tensor& mask);
 
 }  // namespace reverie

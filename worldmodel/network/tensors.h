@@ -8,8 +8,8 @@
 
 namespace reverie {
 
-// Structs of tensors: T gives pointers to all of its tensors, in a fixed order, by `tensors()`. Those
-// that are undefined stay so.
+// Structs of tensors: T gives pointers to all of its tensors, in a fixed order, by `tensors()`.
+// Those that are undefined stay so.
 
 /// `x` with zeros behind it, so that its dimensions from `first` on have the extents of `shape`.
 inline torch::Tensor padded_to(const torch::Tensor& x, at::IntArrayRef shape, int64_t first = 1) {
@@ -23,8 +23,8 @@ inline torch::Tensor padded_to(const torch::Tensor& x, at::IntArrayRef shape, in
   return any ? at::constant_pad_nd(x, pads, 0) : x;
 }
 
-/// Zeros behind tensors whose extents differ in other dimensions than the first: states of graphs with
-/// different numbers of entities.
+/// Zeros behind tensors whose extents differ in other dimensions than the first: states of graphs
+/// with different numbers of entities.
 inline std::vector<torch::Tensor> padded(std::vector<torch::Tensor> list, int64_t first = 1) {
   auto shape = list.front().sizes().vec();
   for (const torch::Tensor& x : list)
@@ -51,8 +51,8 @@ T map_tensors(T a, T b, const F& f) {
   return a;
 }
 
-/// f of the list of each tensor over all `parts`, of which there is one at least. Parts that are moved in
-/// are let go tensor by tensor.
+/// f of the list of each tensor over all `parts`, of which there is one at least. Parts that are
+/// moved in are let go tensor by tensor.
 template <class T, class F>
 T join_tensors(std::vector<T> parts, const F& f) {
   T joined;
@@ -74,7 +74,8 @@ T at_time(const T& x, int64_t t) {
 /// Rows `index` [n] of every tensor.
 template <class T>
 T select_rows(T x, const torch::Tensor& index) {
-  return map_tensors(std::move(x), [&](const torch::Tensor& t) { return t.index_select(0, index); });
+  return map_tensors(std::move(x),
+                     [&](const torch::Tensor& t) { return t.index_select(0, index); });
 }
 
 /// `x` with the rows of `from` in the places `index` [n].
@@ -86,8 +87,8 @@ T with_rows(const T& x, const torch::Tensor& index, const T& from) {
   });
 }
 
-/// Writes the rows `index` [n] of `from`, as far as it is defined, into `to` where the two do not share
-/// a tensor already.
+/// Writes the rows `index` [n] of `from`, as far as it is defined, into `to` where the two do not
+/// share a tensor already.
 template <class T>
 void keep_rows(T& to, T from, const torch::Tensor& index) {
   const auto left = to.tensors(), right = from.tensors();

@@ -8,8 +8,8 @@ namespace reverie {
 
 // Free of branches and calls, so that loops over them are vectorised.
 
-/// exp(x) to two units in the last place: 2^n exp(r) with |r| <= log(2) / 2, exp(r) by the polynomial of
-/// Cephes.
+/// exp(x) to two units in the last place: 2^n exp(r) with |r| <= log(2) / 2, exp(r) by the
+/// polynomial of Cephes.
 inline float exp_of(float x) {
   constexpr float kRound = 12582912;  // 1.5 * 2^23: adding it rounds, and leaves n in the last bits
   const float within = std::min(std::max(x, -87.0f), 88.0f);
@@ -23,7 +23,8 @@ inline float exp_of(float x) {
   p = p * r + 1.6666665459e-1f;
   p = p * r + 5.0000001201e-1f;
   p = p * r * r + r + 1;
-  return std::bit_cast<float>(std::bit_cast<uint32_t>(p) + (std::bit_cast<uint32_t>(shifted) << 23));
+  return std::bit_cast<float>(std::bit_cast<uint32_t>(p) +
+                              (std::bit_cast<uint32_t>(shifted) << 23));
 }
 
 inline float sigmoid_of(float x) { return 1 / (1 + exp_of(-x)); }

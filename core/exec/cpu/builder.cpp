@@ -8,7 +8,8 @@
 namespace reverie::cpu {
 namespace {
 
-/// The reference kernel of one node. An absent input has a type with known() == false and no memory.
+/// The reference kernel of one node. An absent input has a type with known() == false and no
+/// memory.
 struct ReferenceCall {
   const OpSchema* op;
   std::shared_ptr<const Attributes> attributes;

@@ -1,12 +1,11 @@
 #pragma once
 
+#include <dnnl.hpp>
 #include <functional>
 #include <map>
 #include <string>
 #include <utility>
 #include <vector>
-
-#include <dnnl.hpp>
 
 #include "core/exec/cpu/cpu_executor.h"
 
@@ -35,7 +34,7 @@ struct Step {
   dnnl::primitive primitive;  ///< empty when `native` is set
   NativeKernel native;
   std::vector<Argument> arguments;
-  size_t reads = 0;  ///< the first arguments; the others are written
+  size_t reads = 0;    ///< the first arguments; the others are written
   bool setup = false;  ///< its result is the same in every run, so it runs once, before the first
 };
 
@@ -99,7 +98,7 @@ class Builder {
   // --- The result -------------------------------------------------------------------------------
   std::vector<Step> steps;
   std::vector<Buffer> buffers;
-  std::vector<Slot> inputs;   ///< buffer -1 where unused
+  std::vector<Slot> inputs;  ///< buffer -1 where unused
   std::vector<Slot> outputs;
   std::map<std::string, int> fallbacks;
 

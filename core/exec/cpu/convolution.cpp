@@ -13,8 +13,10 @@ struct Window {
 Window window_of(const Attributes& attributes) {
   const std::vector<int64_t>& pads = attributes.integers("pads");
   const auto middle = pads.begin() + static_cast<ptrdiff_t>(pads.size() / 2);
-  Window window{attributes.integers("strides"), attributes.integers("dilations"),
-                {pads.begin(), middle}, {middle, pads.end()}};
+  Window window{attributes.integers("strides"),
+                attributes.integers("dilations"),
+                {pads.begin(), middle},
+                {middle, pads.end()}};
   for (int64_t& dilation : window.dilations) --dilation;
   return window;
 }
@@ -94,8 +96,7 @@ bool lower_transposed_convolution(Builder& builder, NodeId node) {
   Window window = window_of(attributes);
   for (size_t i = 0; i < window.after.size(); ++i)
     window.after[i] -= attributes.integers("output_padding")[i];
-  const Desc filter =
-      transposed_filter(builder.type(inputs[1]).shape, attributes.integer("group"));
+  const Desc filter = transposed_filter(builder.type(inputs[1]).shape, attributes.integer("group"));
   const auto chosen =
       choose_transposed(window, builder.dims(inputs[0]), filter.dims(), builder.dims(output));
   const Slot result = builder.fresh(chosen.dst_desc());
@@ -118,8 +119,7 @@ bool lower_convolution(Builder& builder, NodeId node) {
   const bool has_residual = inputs.size() > 3 && inputs[3].valid();
   const Window window = window_of(attributes);
   const Dims source = builder.dims(inputs[0]);
-  const Dims filter =
-      filter_dims(builder.type(inputs[1]).shape, attributes.integer("group"));
+  const Dims filter = filter_dims(builder.type(inputs[1]).shape, attributes.integer("group"));
   const auto bias = has_bias ? std::optional(builder.dims(inputs[2])) : std::nullopt;
   dnnl::post_ops ops;
   if (has_residual) ops.append_sum();

@@ -65,7 +65,8 @@ class CpuExecutor : public Executor {
   explicit CpuExecutor(CpuOptions options = {}) : options_(options) {}
 
   std::string name() const override { return "cpu"; }
-  /// Whether there is a kernel for the operator, for some of the types and attributes that it can have.
+  /// Whether there is a kernel for the operator, for some of the types and attributes that it can
+  /// have.
   static bool has_kernel(const OpSchema& op);
   bool supports(const Graph& graph, NodeId node) const override;
   std::vector<Tensor> run(const Graph& graph, std::span<const Tensor> inputs,

@@ -69,8 +69,10 @@ Eltwise eltwise_of(const OpSchema& op, const Attributes& attributes) {
   if (op.is("LeakyRelu")) eltwise.alpha = number("alpha", 0.01);
   if (op.is("Elu")) eltwise.alpha = number("alpha", 1);
   if (op.is("Neg")) eltwise.alpha = -1;
-  if (op.is("Gelu") && attributes.text("approximate") == "tanh") eltwise.kind = algorithm::eltwise_gelu_tanh;
-  if (op.is("Clip")) eltwise = {eltwise.kind, number("min", -kUnbounded), number("max", kUnbounded)};
+  if (op.is("Gelu") && attributes.text("approximate") == "tanh")
+    eltwise.kind = algorithm::eltwise_gelu_tanh;
+  if (op.is("Clip"))
+    eltwise = {eltwise.kind, number("min", -kUnbounded), number("max", kUnbounded)};
   if (op.is("Reciprocal")) eltwise = {eltwise.kind, 1, -1};
   return eltwise;
 }

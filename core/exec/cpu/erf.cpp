@@ -30,8 +30,7 @@ Series series() {
   return terms;
 }
 
-REVERIE_VECTOR_CLONES void erf_block(const float* x, float* y, int64_t count,
-                                     const Series& terms) {
+REVERIE_VECTOR_CLONES void erf_block(const float* x, float* y, int64_t count, const Series& terms) {
   for (int64_t i = 0; i < count; ++i) {
     const float clamped = std::min(std::max(x[i], -kEnd), kEnd);
     const float t = 2 * (2 * clamped * clamped / (kEnd * kEnd) - 1);

@@ -39,10 +39,14 @@ bool has_data_type(DType dtype) {
 
 Type data_type(DType dtype) {
   switch (dtype) {
-    case DType::kFloat32: return Type::f32;
-    case DType::kInt32: return Type::s32;
-    case DType::kInt8: return Type::s8;
-    default: return Type::u8;
+    case DType::kFloat32:
+      return Type::f32;
+    case DType::kInt32:
+      return Type::s32;
+    case DType::kInt8:
+      return Type::s8;
+    default:
+      return Type::u8;
   }
 }
 
@@ -81,8 +85,7 @@ bool same_layout(const Desc& a, const Desc& b) {
         desc->offset0 != 0 || desc->extra.flags != 0)
       return false;
   for (int i = 0; i < x.ndims; ++i)
-    if (x.dims[i] != 1 &&
-        x.format_desc.blocking.strides[i] != y.format_desc.blocking.strides[i])
+    if (x.dims[i] != 1 && x.format_desc.blocking.strides[i] != y.format_desc.blocking.strides[i])
       return false;
   return true;
 }

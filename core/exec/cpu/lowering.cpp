@@ -48,9 +48,9 @@ Lowering find_lowering(const OpSchema& op) {
 
 bool all_float(const Builder& builder, NodeId node) {
   const auto is_float = [&](ValueId value) {
-    return !value.valid() || (builder.type(value).dtype == DType::kFloat32 &&
-                              builder.type(value).elements() > 0 &&
-                              builder.type(value).rank() <= DNNL_MAX_NDIMS);
+    return !value.valid() ||
+           (builder.type(value).dtype == DType::kFloat32 && builder.type(value).elements() > 0 &&
+            builder.type(value).rank() <= DNNL_MAX_NDIMS);
   };
   const auto inputs = builder.graph().inputs(node);
   const auto outputs = builder.graph().outputs(node);

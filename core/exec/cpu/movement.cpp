@@ -37,10 +37,9 @@ bool try_concat(Builder& builder, std::span<const ValueId> inputs, int axis, Val
     slots.push_back(as_they_stand ? builder.at(input) : builder.plain(input));
     descs.push_back(slots.back().desc);
   }
-  const auto chosen = as_they_stand
-                          ? dnnl::concat::primitive_desc(axis, descs, engine())
-                          : dnnl::concat::primitive_desc(plain_desc(builder.type(output)), axis,
-                                                         descs, engine());
+  const auto chosen = as_they_stand ? dnnl::concat::primitive_desc(axis, descs, engine())
+                                    : dnnl::concat::primitive_desc(plain_desc(builder.type(output)),
+                                                                   axis, descs, engine());
   std::vector<Argument> reads;
   for (size_t i = 0; i < slots.size(); ++i)
     reads.push_back({DNNL_ARG_MULTIPLE_SRC + static_cast<int>(i), slots[i]});

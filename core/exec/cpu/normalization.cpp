@@ -94,8 +94,7 @@ bool lower_softmax(Builder& builder, NodeId node) {
        source.desc, axis},
       engine());
   const Slot result = builder.fresh(source.desc);
-  builder.add(dnnl::softmax_v2_forward(chosen), {{DNNL_ARG_SRC, source}},
-              {{DNNL_ARG_DST, result}});
+  builder.add(dnnl::softmax_v2_forward(chosen), {{DNNL_ARG_SRC, source}}, {{DNNL_ARG_DST, result}});
   builder.define(output, result);
   return true;
 }

@@ -67,7 +67,7 @@ struct CpuPlan::Impl {
   std::vector<Slot> inputs, outputs;
   std::map<std::string, int> fallbacks;
   std::vector<Kernel> kernels;
-  std::vector<Tensor> constants;  ///< by buffer; empty where the buffer is no constant
+  std::vector<Tensor> constants;   ///< by buffer; empty where the buffer is no constant
   std::vector<std::byte*> memory;  ///< by buffer
   Tensor arena;
   dnnl::stream stream{cpu::engine()};
@@ -91,7 +91,8 @@ std::vector<Lifetime> CpuPlan::Impl::lifetimes(const Builder& builder,
                                                std::vector<int>& blocks) const {
   constexpr int kNever = -1;
   const int end = static_cast<int>(builder.steps.size());
-  std::vector<Lifetime> by_buffer(builder.buffers.size(), {.bytes = 0, .first = end, .last = kNever});
+  std::vector<Lifetime> by_buffer(builder.buffers.size(),
+                                  {.bytes = 0, .first = end, .last = kNever});
   const auto use = [&](const Slot& slot, int step) {
     if (slot.buffer < 0) return;
     Lifetime& life = by_buffer[static_cast<size_t>(slot.buffer)];

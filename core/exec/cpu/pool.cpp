@@ -19,8 +19,7 @@ void add_pool(Builder& builder, algorithm kind, const PoolWindow& window, ValueI
        window.strides, window.kernel, window.dilations, window.before, window.after},
       engine());
   const Slot result = builder.fresh(chosen.dst_desc());
-  builder.add(dnnl::pooling_v2_forward(chosen), {{DNNL_ARG_SRC, source}},
-              {{DNNL_ARG_DST, result}});
+  builder.add(dnnl::pooling_v2_forward(chosen), {{DNNL_ARG_SRC, source}}, {{DNNL_ARG_DST, result}});
   builder.define(output, result);
 }
 
@@ -28,8 +27,8 @@ void add_pool(Builder& builder, algorithm kind, const PoolWindow& window, ValueI
 int64_t reach(const Attributes& attributes, const PoolWindow& window, const Shape& input,
               const Shape& output, size_t axis) {
   const int64_t extent = window.kernel[axis] + (window.kernel[axis] - 1) * window.dilations[axis];
-  const int64_t needed = (output[axis + 2] - 1) * window.strides[axis] + extent -
-                         input[axis + 2] - window.before[axis];
+  const int64_t needed = (output[axis + 2] - 1) * window.strides[axis] + extent - input[axis + 2] -
+                         window.before[axis];
   const int64_t declared = attributes.integers("pads")[axis + window.kernel.size()];
   return std::max(needed, declared);
 }
@@ -41,7 +40,8 @@ bool lower_pool(Builder& builder, NodeId node) {
   const Attributes& attributes = builder.graph().attributes(node);
   const ValueId input = builder.graph().inputs(node)[0];
   const ValueId output = builder.graph().output(node);
-  PoolWindow window{attributes.integers("kernel_shape"), attributes.integers("strides"), {}, {}, {}};
+  PoolWindow window{
+      attributes.integers("kernel_shape"), attributes.integers("strides"), {}, {}, {}};
   const size_t rank = window.kernel.size();
   window.dilations = attributes.integers("dilations", std::vector<int64_t>(rank, 1));
   for (int64_t& dilation : window.dilations) --dilation;
@@ -67,8 +67,8 @@ bool lower_global_pool(Builder& builder, NodeId node) {
   const ValueId input = builder.graph().inputs(node)[0];
   const Shape& shape = builder.type(input).shape;
   const Dims nought(shape.size() - 2, 0);
-  const PoolWindow window{{shape.begin() + 2, shape.end()}, Dims(shape.size() - 2, 1), nought,
-                          nought, nought};
+  const PoolWindow window{
+      {shape.begin() + 2, shape.end()}, Dims(shape.size() - 2, 1), nought, nought, nought};
   add_pool(builder,
            builder.graph().op(node).is("GlobalMaxPool") ? algorithm::pooling_max
                                                         : algorithm::pooling_avg_exclude_padding,

@@ -7,8 +7,8 @@ namespace {
 
 /// A product of (batches of) matrices, of equal rank, with what is added to it.
 struct Product {
-  Slot a;  ///< ... x m x k
-  Slot b;  ///< ... x k x n
+  Slot a;                  ///< ... x m x k
+  Slot b;                  ///< ... x k x n
   bool b_is_free = false;  ///< a constant, to be laid out as the kernel likes it
   Dims result;
   double alpha = 1;
@@ -47,13 +47,13 @@ void add_product(Builder& builder, const Product& product, ValueId output) {
           : dnnl::matmul::desc(product.a.desc, b, target);
   const dnnl::matmul::primitive_desc chosen(desc, attr, engine());
 
-  std::vector<Argument> reads = {{DNNL_ARG_SRC, product.a},
-                                 {DNNL_ARG_WEIGHTS,
-                                  builder.converted(product.b, chosen.weights_desc())}};
+  std::vector<Argument> reads = {
+      {DNNL_ARG_SRC, product.a},
+      {DNNL_ARG_WEIGHTS, builder.converted(product.b, chosen.weights_desc())}};
   if (row) reads.push_back({DNNL_ARG_BIAS, *product.bias});
   for (size_t i = 0; i < added.size(); ++i)
-    reads.push_back({DNNL_ARG_ATTR_MULTIPLE_POST_OP(static_cast<int>(i) + scaled) | DNNL_ARG_SRC_1,
-                     added[i]});
+    reads.push_back(
+        {DNNL_ARG_ATTR_MULTIPLE_POST_OP(static_cast<int>(i) + scaled) | DNNL_ARG_SRC_1, added[i]});
   const Slot result = builder.fresh(target);
   builder.add(dnnl::matmul(chosen), std::move(reads), {{DNNL_ARG_DST, result}});
   builder.define(output, {result.buffer, plain_desc(builder.type(output))});
@@ -75,9 +75,7 @@ int64_t product_of(Dims::const_iterator first, Dims::const_iterator last) {
 }
 
 /// All rows of all batches as one matrix; possible where every batch meets the same b.
-Dims collapsed(const Dims& dims) {
-  return {product_of(dims.begin(), dims.end() - 1), dims.back()};
-}
+Dims collapsed(const Dims& dims) { return {product_of(dims.begin(), dims.end() - 1), dims.back()}; }
 
 struct Extents {
   Dims a, b, result, bias;
@@ -101,7 +99,9 @@ Extents extents_of(const Builder& builder, std::span<const ValueId> inputs, Valu
   const bool bias_allows =
       !has_bias || e.bias == e.result || product_of(e.bias.begin(), e.bias.end() - 1) == 1;
   if (rank > 2 && one_b && bias_allows) {
-    e = {collapsed(e.a), {e.b[rank - 2], e.b[rank - 1]}, collapsed(e.result),
+    e = {collapsed(e.a),
+         {e.b[rank - 2], e.b[rank - 1]},
+         collapsed(e.result),
          has_bias ? collapsed(e.bias) : Dims{}};
   }
   return e;

@@ -43,7 +43,8 @@ void Builder::build() {
   for (const NodeId input : graph_.inputs()) inputs.push_back(define(graph_.output(input)));
   for (const NodeId node : graph_.topological_order()) {
     if (&graph_.op(node) == &opaque_op())
-      throw InputError("operator {} is opaque and cannot be run", graph_.attributes(node).text("op"));
+      throw InputError("operator {} is opaque and cannot be run",
+                       graph_.attributes(node).text("op"));
     if (graph_.is_work(node)) lower(node);
   }
   for (const GraphOutput& output : graph_.outputs()) outputs.push_back(at(output.value));
@@ -75,7 +76,8 @@ bool Builder::add(const Call& call, std::vector<BufferId> reads, std::vector<Buf
   Step step{.kernel = device_.prepare(call), .host = {}, .memory = std::move(reads)};
   if (step.kernel == nullptr) return false;
   step.memory.insert(step.memory.end(), writes.begin(), writes.end());
-  if (const int64_t bytes = step.kernel->workspace_bytes(); bytes > 0) step.workspace = fresh(bytes);
+  if (const int64_t bytes = step.kernel->workspace_bytes(); bytes > 0)
+    step.workspace = fresh(bytes);
   steps.push_back(std::move(step));
   return true;
 }
@@ -117,7 +119,8 @@ Strides broadcast_strides(const Shape& from, const Shape& to) {
 void join_axes(Shape& shape, std::vector<Strides*> operands) {
   const auto erase = [&](size_t axis) {
     shape.erase(shape.begin() + static_cast<ptrdiff_t>(axis));
-    for (Strides* strides : operands) strides->erase(strides->begin() + static_cast<ptrdiff_t>(axis));
+    for (Strides* strides : operands)
+      strides->erase(strides->begin() + static_cast<ptrdiff_t>(axis));
   };
   for (size_t axis = shape.size(); axis-- > 0;)
     if (shape[axis] == 1) erase(axis);

@@ -34,13 +34,13 @@ struct HostNode {
 struct Step {
   std::unique_ptr<Kernel> kernel;  ///< null: `host` runs
   HostNode host;
-  std::vector<BufferId> memory;    ///< reads, then writes
+  std::vector<BufferId> memory;  ///< reads, then writes
   BufferId workspace = -1;
-  NodeId node = {};                ///< that it belongs to
+  NodeId node = {};  ///< that it belongs to
 };
 
-/// Collects the steps that compute a graph: a value is dense and row-major in its buffer, float32 in the
-/// type that the device's precision stores it in. Constants are folded on the host.
+/// Collects the steps that compute a graph: a value is dense and row-major in its buffer, float32
+/// in the type that the device's precision stores it in. Constants are folded on the host.
 class Builder {
  public:
   Builder(const Graph& graph, Device& device, const WeightSource& weights);
@@ -56,7 +56,9 @@ class Builder {
   BufferId fresh(int64_t bytes);
   /// New memory for a value.
   BufferId define(ValueId value);
-  void define(ValueId value, BufferId buffer) { places_[static_cast<size_t>(value.index)] = buffer; }
+  void define(ValueId value, BufferId buffer) {
+    places_[static_cast<size_t>(value.index)] = buffer;
+  }
   /// False where the device has no kernel for it; then nothing was added.
   bool add(const Call& call, std::vector<BufferId> reads, std::vector<BufferId> writes);
 
@@ -132,8 +134,8 @@ bool add_elementwise(Builder& builder, Elementwise call, std::span<const ValueId
 /// A piece of memory of `shape` to another; joins axes.
 bool add_movement(Builder& builder, Movement call, std::vector<BufferId> reads,
                   std::vector<BufferId> writes);
-/// A tensor of type `type` set into `after` more and `before` less elements along every axis, the rest
-/// being `value`. Nothing where the device cannot.
+/// A tensor of type `type` set into `after` more and `before` less elements along every axis, the
+/// rest being `value`. Nothing where the device cannot.
 std::optional<BufferId> add_padded(Builder& builder, BufferId source, const TensorType& type,
                                    std::span<const int64_t> before, std::span<const int64_t> after,
                                    double value);

@@ -8,10 +8,10 @@
 #include "core/exec/device/functions.h"
 #include "core/ir/types.h"
 
-/// What a device can be asked to do. A call is plain data, complete by itself: extents and distances,
-/// no graph. All tensors are row-major and dense but where distances are given; distances count
-/// elements. A call reads some pieces of memory and writes others, in the order stated with it.
-/// Floating elements are float32, float16 or bfloat16; sums are held in float32.
+/// What a device can be asked to do. A call is plain data, complete by itself: extents and
+/// distances, no graph. All tensors are row-major and dense but where distances are given;
+/// distances count elements. A call reads some pieces of memory and writes others, in the order
+/// stated with it. Floating elements are float32, float16 or bfloat16; sums are held in float32.
 namespace reverie::device {
 
 using Strides = std::vector<int64_t>;
@@ -31,9 +31,9 @@ struct Operand {
   Strides strides = {};
 };
 
-/// Computes every element of a dense result by itself. Reads the operands, writes the result. Operands
-/// and result are floating, bool, int32 or int64; between integers only kIdentity, kRelu, kNeg, kAbs,
-/// kAdd, kSub, kMul, kMin, kMax, comparisons and kWhere.
+/// Computes every element of a dense result by itself. Reads the operands, writes the result.
+/// Operands and result are floating, bool, int32 or int64; between integers only kIdentity, kRelu,
+/// kNeg, kAbs, kAdd, kSub, kMul, kMin, kMax, comparisons and kWhere.
 struct Elementwise {
   Function function = Function::kIdentity;
   double alpha = 0, beta = 0;
@@ -43,17 +43,17 @@ struct Elementwise {
   std::vector<Operand> operands = {};
 };
 
-/// A step of a Pointwise call. Its arguments are registers: the operands have the first ones, the result of
-/// each instruction the next.
+/// A step of a Pointwise call. Its arguments are registers: the operands have the first ones, the
+/// result of each instruction the next.
 struct Instruction {
   Function function = Function::kIdentity;  ///< of at most three operands
   double alpha = 0, beta = 0;
   std::array<int, 3> arguments{0, 0, 0};
 };
 
-/// Computes every element of a dense result by itself, by instructions of which the last one's result is
-/// written; what is in between is float32. Reads the operands, writes the result, all floating and of one
-/// type.
+/// Computes every element of a dense result by itself, by instructions of which the last one's
+/// result is written; what is in between is float32. Reads the operands, writes the result, all
+/// floating and of one type.
 struct Pointwise {
   DType dtype = DType::kFloat32;
   Shape shape = {};
@@ -63,7 +63,7 @@ struct Pointwise {
 
 /// A part of a Movement: elements of one piece of memory go to another.
 struct Piece {
-  int read = 0;   ///< which of the pieces of memory read, and of those written
+  int read = 0;  ///< which of the pieces of memory read, and of those written
   int write = 0;
   Shape shape = {};
   int64_t source = 0, target = 0;  ///< offsets in elements
@@ -85,17 +85,18 @@ struct Fill {
   int64_t elements = 0;
 };
 
-/// Rows of a table by number: of outer x extent x inner bytes, outer x count x inner. Reads the table
-/// and the indices (int32 or int64; negative ones count from the end), writes the result. An index out of
-/// range is reported when the device synchronizes.
+/// Rows of a table by number: of outer x extent x inner bytes, outer x count x inner. Reads the
+/// table and the indices (int32 or int64; negative ones count from the end), writes the result. An
+/// index out of range is reported when the device synchronizes.
 struct Gather {
   int64_t outer = 1, extent = 1, count = 1, inner_bytes = 4;
   DType indices = DType::kInt64;
 };
 
-/// activation(alpha a b + bias + residual), for each of `batches`: a is rows x inner, b inner x columns,
-/// both the other way round in memory where transposed. Reads a, b, the bias where there is one (one
-/// element per column), the residual where there is one (like the result); writes the result.
+/// activation(alpha a b + bias + residual), for each of `batches`: a is rows x inner, b inner x
+/// columns, both the other way round in memory where transposed. Reads a, b, the bias where there
+/// is one (one element per column), the residual where there is one (like the result); writes the
+/// result.
 struct Product {
   DType dtype = DType::kFloat32;
   int64_t batches = 1, rows = 1, columns = 1, inner = 1;
@@ -115,8 +116,8 @@ struct Window {
 };
 
 /// activation(filter * x + bias + residual). x is batch x channels x in, the filter filters x
-/// channels / groups x kernel, the result batch x filters x out. Reads x, the filter, the bias (one element
-/// per filter) and the residual (like the result) where there are such; writes the result.
+/// channels / groups x kernel, the result batch x filters x out. Reads x, the filter, the bias (one
+/// element per filter) and the residual (like the result) where there are such; writes the result.
 struct Convolution {
   DType dtype = DType::kFloat32;
   int64_t batch = 1, channels = 1, filters = 1, groups = 1;
@@ -145,10 +146,10 @@ struct Softmax {
   int64_t outer = 1, extent = 1, inner = 1;
 };
 
-/// (x - mean) / sqrt(variance + epsilon) scale + shift for each of `rows`; scale, shift and bias are one
-/// row. x is the sum of what is read first, the residual and the bias. Reads that, the scale and,
-/// where there are such, the shift, the residual (like x) and the bias. Writes the result and, if
-/// so asked, x.
+/// (x - mean) / sqrt(variance + epsilon) scale + shift for each of `rows`; scale, shift and bias
+/// are one row. x is the sum of what is read first, the residual and the bias. Reads that, the
+/// scale and, where there are such, the shift, the residual (like x) and the bias. Writes the
+/// result and, if so asked, x.
 struct LayerNormalization {
   DType dtype = DType::kFloat32;
   int64_t rows = 1, width = 1;
@@ -185,7 +186,7 @@ struct Attention {
   HeadStrides q{}, k{}, v{}, mask{}, result{};
 };
 
-using Call = std::variant<Elementwise, Pointwise, Movement, Fill, Gather, Product, Convolution, Pooling,
-                          Softmax, LayerNormalization, Reduction, Attention>;
+using Call = std::variant<Elementwise, Pointwise, Movement, Fill, Gather, Product, Convolution,
+                          Pooling, Softmax, LayerNormalization, Reduction, Attention>;
 
 }  // namespace reverie::device

@@ -13,8 +13,8 @@ namespace reverie::device {
 
 /// What floating tensors are on a device, and how products of them are computed.
 enum class Precision : uint8_t {
-  kFloat32,   ///< products in full float32
-  kTf32,      ///< float32, whose products round their operands to 10 bits of fraction
+  kFloat32,  ///< products in full float32
+  kTf32,     ///< float32, whose products round their operands to 10 bits of fraction
   kFloat16,
   kBFloat16,
 };
@@ -41,12 +41,13 @@ class Kernel {
   virtual ~Kernel() = default;
   /// Memory that it needs while it runs.
   virtual int64_t workspace_bytes() const { return 0; }
-  /// Puts it in the queue in use. `memory`: what is read, then what is written. What runs at once has
-  /// workspaces of its own each.
+  /// Puts it in the queue in use. `memory`: what is read, then what is written. What runs at once
+  /// has workspaces of its own each.
   virtual void launch(std::span<std::byte* const> memory, std::byte* workspace) = 0;
 };
 
-/// A sequence of launches that is put in the queue in use as one, whatever queues it was recorded in.
+/// A sequence of launches that is put in the queue in use as one, whatever queues it was recorded
+/// in.
 class Recording {
  public:
   virtual ~Recording() = default;
@@ -60,10 +61,10 @@ class Mark {
 };
 
 /// Something with memory of its own that runs what it is asked for, in queues. What one queue holds
-/// runs in order. What two hold may run at once, or in any order, but for what waits for a mark. Whoever
-/// uses no other queue than the first need not know of them. Not for use by several threads at once. What
-/// it refuses is an InputError with one line, with the sizes where memory runs out; a DeviceError where it
-/// failed for good.
+/// runs in order. What two hold may run at once, or in any order, but for what waits for a mark.
+/// Whoever uses no other queue than the first need not know of them. Not for use by several threads
+/// at once. What it refuses is an InputError with one line, with the sizes where memory runs out; a
+/// DeviceError where it failed for good.
 class Device {
  public:
   virtual ~Device() = default;
@@ -83,15 +84,15 @@ class Device {
 
   /// nullptr where the device has no kernel for the call.
   virtual std::unique_ptr<Kernel> prepare(const Call& call) = 0;
-  /// What `launches` puts in the queue in use is recorded instead of run. So is what it puts in others,
-  /// which must first wait for a mark that was made in the recording; in the end the queue that was in
-  /// use at first, and is so again, must have waited for them all. Waits are for marks of the recording
-  /// alone, and these for nothing else.
+  /// What `launches` puts in the queue in use is recorded instead of run. So is what it puts in
+  /// others, which must first wait for a mark that was made in the recording; in the end the queue
+  /// that was in use at first, and is so again, must have waited for them all. Waits are for marks
+  /// of the recording alone, and these for nothing else.
   virtual std::unique_ptr<Recording> record(const std::function<void()>& launches) = 0;
   /// Waits until the queues are empty. InputError when something in them failed.
   virtual void synchronize() = 0;
-  /// Time that the device takes from when the queue in use begins with what `launches` puts there until
-  /// it has done it.
+  /// Time that the device takes from when the queue in use begins with what `launches` puts there
+  /// until it has done it.
   virtual double seconds(const std::function<void()>& launches) = 0;
 
   /// From now on there are so many queues or more; at first there is one. Not in a recording.

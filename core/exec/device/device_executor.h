@@ -14,14 +14,15 @@
 namespace reverie {
 
 /// A graph made ready to run again and again on a device: constants folded and uploaded, kernels
-/// chosen, memory of all else assigned in one block, values that do not live together sharing it. Each
-/// node of fused(graph) is a kernel or a few; what the device has no kernel for runs on the host's reference kernels, is
-/// counted, and is said once per operator on stderr. The device must outlive it.
+/// chosen, memory of all else assigned in one block, values that do not live together sharing it.
+/// Each node of fused(graph) is a kernel or a few; what the device has no kernel for runs on the
+/// host's reference kernels, is counted, and is said once per operator on stderr. The device must
+/// outlive it.
 class DevicePlan {
  public:
-  /// `poison`: the working memory is filled with NaNs before each `run`, so that a kernel that reads or
-  /// leaves what nobody wrote shows; for tests. InputError when an output depends on an opaque node, or
-  /// the device has no room.
+  /// `poison`: the working memory is filled with NaNs before each `run`, so that a kernel that
+  /// reads or leaves what nobody wrote shows; for tests. InputError when an output depends on an
+  /// opaque node, or the device has no room.
   DevicePlan(device::Device& device, const Graph& graph, const WeightSource& weights = materialized,
              bool poison = false);
   ~DevicePlan();
@@ -31,11 +32,11 @@ class DevicePlan {
   /// As Executor::run.
   std::vector<Tensor> run(std::span<const Tensor> inputs);
 
-  /// Gives every float32 input small random values, integers random numbers of rows of the tables that they index
-  /// (0 or 1 where they index none), and float64 zeros. For timing.
+  /// Gives every float32 input small random values, integers random numbers of rows of the tables
+  /// that they index (0 or 1 where they index none), and float64 zeros. For timing.
   void draw_inputs(Rng& rng);
-  /// Puts one run in the device's queue, on what the memory of the inputs holds; waits for the device
-  /// where a node runs on the host. For timing.
+  /// Puts one run in the device's queue, on what the memory of the inputs holds; waits for the
+  /// device where a node runs on the host. For timing.
   void launch();
 
   /// Nodes that run on the host, counted by operator.
@@ -58,7 +59,8 @@ class DeviceExecutor : public Executor {
       : name_(std::move(name)), device_(std::move(device)), poison_(poison) {}
 
   std::string name() const override { return name_; }
-  /// Whether there is a kernel for the operator, for some of the types and attributes that it can have.
+  /// Whether there is a kernel for the operator, for some of the types and attributes that it can
+  /// have.
   static bool has_kernel(const OpSchema& op);
   bool supports(const Graph& graph, NodeId node) const override;
   std::vector<Tensor> run(const Graph& graph, std::span<const Tensor> inputs,

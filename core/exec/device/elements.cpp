@@ -45,8 +45,8 @@ ElementwiseWork work_of(const Elementwise& call) {
 
 PointwiseWork work_of(const Pointwise& call) {
   REVERIE_CHECK(call.operands.size() <= size_t{kMaxPointwiseOperands} &&
-                    call.instructions.size() <= size_t{kMaxInstructions} && !call.operands.empty() &&
-                    !call.instructions.empty(),
+                    call.instructions.size() <= size_t{kMaxInstructions} &&
+                    !call.operands.empty() && !call.instructions.empty(),
                 "a call of {} operands and {} instructions", call.operands.size(),
                 call.instructions.size());
   PointwiseWork work{.dtype = call.dtype,
@@ -61,7 +61,9 @@ PointwiseWork work_of(const Pointwise& call) {
   for (size_t i = 0; i < call.operands.size(); ++i) copy_axes(call.operands[i], work.strides[i]);
   for (size_t i = 0; i < call.instructions.size(); ++i) {
     const Instruction& one = call.instructions[i];
-    work.steps[i] = {one.function, static_cast<float>(one.alpha), static_cast<float>(one.beta),
+    work.steps[i] = {one.function,
+                     static_cast<float>(one.alpha),
+                     static_cast<float>(one.beta),
                      {one.arguments[0], one.arguments[1], one.arguments[2]}};
   }
   return work;

@@ -22,9 +22,11 @@ namespace reverie::device {
 
 REVERIE_ON_DEVICE float float_at(const std::byte* memory, DType dtype, int64_t index) {
   switch (dtype) {
-    case DType::kFloat32: return reinterpret_cast<const float*>(memory)[index];
+    case DType::kFloat32:
+      return reinterpret_cast<const float*>(memory)[index];
 #ifdef __CUDACC__
-    case DType::kFloat16: return __half2float(reinterpret_cast<const __half*>(memory)[index]);
+    case DType::kFloat16:
+      return __half2float(reinterpret_cast<const __half*>(memory)[index]);
     case DType::kBFloat16:
       return __bfloat162float(reinterpret_cast<const __nv_bfloat16*>(memory)[index]);
 #else
@@ -33,25 +35,36 @@ REVERIE_ON_DEVICE float float_at(const std::byte* memory, DType dtype, int64_t i
     case DType::kBFloat16:
       return static_cast<float>(reinterpret_cast<const BFloat16*>(memory)[index]);
 #endif
-    case DType::kInt32: return static_cast<float>(reinterpret_cast<const int32_t*>(memory)[index]);
-    case DType::kInt64: return static_cast<float>(reinterpret_cast<const int64_t*>(memory)[index]);
-    default: return reinterpret_cast<const bool*>(memory)[index] ? 1.0f : 0.0f;
+    case DType::kInt32:
+      return static_cast<float>(reinterpret_cast<const int32_t*>(memory)[index]);
+    case DType::kInt64:
+      return static_cast<float>(reinterpret_cast<const int64_t*>(memory)[index]);
+    default:
+      return reinterpret_cast<const bool*>(memory)[index] ? 1.0f : 0.0f;
   }
 }
 
 REVERIE_ON_DEVICE int64_t integer_at(const std::byte* memory, DType dtype, int64_t index) {
   switch (dtype) {
-    case DType::kInt32: return reinterpret_cast<const int32_t*>(memory)[index];
-    case DType::kInt64: return reinterpret_cast<const int64_t*>(memory)[index];
-    default: return reinterpret_cast<const bool*>(memory)[index] ? 1 : 0;
+    case DType::kInt32:
+      return reinterpret_cast<const int32_t*>(memory)[index];
+    case DType::kInt64:
+      return reinterpret_cast<const int64_t*>(memory)[index];
+    default:
+      return reinterpret_cast<const bool*>(memory)[index] ? 1 : 0;
   }
 }
 
 REVERIE_ON_DEVICE void put_integer(std::byte* memory, DType dtype, int64_t index, int64_t value) {
   switch (dtype) {
-    case DType::kInt32: reinterpret_cast<int32_t*>(memory)[index] = static_cast<int32_t>(value); return;
-    case DType::kInt64: reinterpret_cast<int64_t*>(memory)[index] = value; return;
-    default: reinterpret_cast<bool*>(memory)[index] = value != 0;
+    case DType::kInt32:
+      reinterpret_cast<int32_t*>(memory)[index] = static_cast<int32_t>(value);
+      return;
+    case DType::kInt64:
+      reinterpret_cast<int64_t*>(memory)[index] = value;
+      return;
+    default:
+      reinterpret_cast<bool*>(memory)[index] = value != 0;
   }
 }
 
@@ -69,19 +82,30 @@ REVERIE_ON_DEVICE int64_t truncated(float value) {
 
 REVERIE_ON_DEVICE void put_float(std::byte* memory, DType dtype, int64_t index, float value) {
   switch (dtype) {
-    case DType::kFloat32: reinterpret_cast<float*>(memory)[index] = value; return;
+    case DType::kFloat32:
+      reinterpret_cast<float*>(memory)[index] = value;
+      return;
 #ifdef __CUDACC__
-    case DType::kFloat16: reinterpret_cast<__half*>(memory)[index] = __float2half_rn(value); return;
+    case DType::kFloat16:
+      reinterpret_cast<__half*>(memory)[index] = __float2half_rn(value);
+      return;
     case DType::kBFloat16:
       reinterpret_cast<__nv_bfloat16*>(memory)[index] = __float2bfloat16_rn(value);
       return;
 #else
-    case DType::kFloat16: reinterpret_cast<Float16*>(memory)[index] = Float16(value); return;
-    case DType::kBFloat16: reinterpret_cast<BFloat16*>(memory)[index] = BFloat16(value); return;
+    case DType::kFloat16:
+      reinterpret_cast<Float16*>(memory)[index] = Float16(value);
+      return;
+    case DType::kBFloat16:
+      reinterpret_cast<BFloat16*>(memory)[index] = BFloat16(value);
+      return;
 #endif
     case DType::kInt32:
-    case DType::kInt64: put_integer(memory, dtype, index, truncated(value)); return;
-    default: reinterpret_cast<bool*>(memory)[index] = value != 0;
+    case DType::kInt64:
+      put_integer(memory, dtype, index, truncated(value));
+      return;
+    default:
+      reinterpret_cast<bool*>(memory)[index] = value != 0;
   }
 }
 
@@ -91,24 +115,42 @@ REVERIE_ON_DEVICE int64_t integer_function(Function function, int64_t a, int64_t
   const auto wrapped = [](uint64_t value) { return static_cast<int64_t>(value); };
   const auto x = static_cast<uint64_t>(a), y = static_cast<uint64_t>(b);
   switch (function) {
-    case Function::kRelu: return a < 0 ? 0 : a;
-    case Function::kNeg: return wrapped(0 - x);
-    case Function::kAbs: return a < 0 ? wrapped(0 - x) : a;
-    case Function::kAdd: return wrapped(x + y);
-    case Function::kSub: return wrapped(x - y);
-    case Function::kMul: return wrapped(x * y);
-    case Function::kMin: return a < b ? a : b;
-    case Function::kMax: return a > b ? a : b;
-    case Function::kEqual: return a == b;
-    case Function::kGreater: return a > b;
-    case Function::kGreaterOrEqual: return a >= b;
-    case Function::kLess: return a < b;
-    case Function::kLessOrEqual: return a <= b;
-    case Function::kNot: return a == 0;
-    case Function::kAnd: return a != 0 && b != 0;
-    case Function::kOr: return a != 0 || b != 0;
-    case Function::kWhere: return a != 0 ? b : c;
-    default: return a;
+    case Function::kRelu:
+      return a < 0 ? 0 : a;
+    case Function::kNeg:
+      return wrapped(0 - x);
+    case Function::kAbs:
+      return a < 0 ? wrapped(0 - x) : a;
+    case Function::kAdd:
+      return wrapped(x + y);
+    case Function::kSub:
+      return wrapped(x - y);
+    case Function::kMul:
+      return wrapped(x * y);
+    case Function::kMin:
+      return a < b ? a : b;
+    case Function::kMax:
+      return a > b ? a : b;
+    case Function::kEqual:
+      return a == b;
+    case Function::kGreater:
+      return a > b;
+    case Function::kGreaterOrEqual:
+      return a >= b;
+    case Function::kLess:
+      return a < b;
+    case Function::kLessOrEqual:
+      return a <= b;
+    case Function::kNot:
+      return a == 0;
+    case Function::kAnd:
+      return a != 0 && b != 0;
+    case Function::kOr:
+      return a != 0 || b != 0;
+    case Function::kWhere:
+      return a != 0 ? b : c;
+    default:
+      return a;
   }
 }
 
@@ -227,8 +269,8 @@ PieceWork work_of(const Piece& piece);
 
 /// `Element` is an unsigned integer of the elements' size.
 template <typename Element>
-REVERIE_ON_DEVICE void move_element(const PieceWork& work, const std::byte* source, std::byte* target,
-                                    int64_t index) {
+REVERIE_ON_DEVICE void move_element(const PieceWork& work, const std::byte* source,
+                                    std::byte* target, int64_t index) {
   int64_t from = work.source, to = work.target;
   for (int axis = work.axes - 1; axis >= 0; --axis) {
     const int64_t position = index % work.extents[axis];
@@ -240,8 +282,8 @@ REVERIE_ON_DEVICE void move_element(const PieceWork& work, const std::byte* sour
 }
 
 /// Byte `index` of the result of a Gather; false: its row does not exist, and nothing is written.
-REVERIE_ON_DEVICE bool gather_byte(const Gather& call, const std::byte* table, const std::byte* indices,
-                                   std::byte* result, int64_t index) {
+REVERIE_ON_DEVICE bool gather_byte(const Gather& call, const std::byte* table,
+                                   const std::byte* indices, std::byte* result, int64_t index) {
   const int64_t byte = index % call.inner_bytes;
   const int64_t place = index / call.inner_bytes;
   int64_t row = integer_at(indices, call.indices, place % call.count);
@@ -262,12 +304,13 @@ struct PoolingWork {
 PoolingWork work_of(const Pooling& call);
 
 /// Element `index` of planes x out.
-REVERIE_ON_DEVICE void pool_element(const PoolingWork& work, const std::byte* source, std::byte* target,
-                                    int64_t index) {
+REVERIE_ON_DEVICE void pool_element(const PoolingWork& work, const std::byte* source,
+                                    std::byte* target, int64_t index) {
   const int64_t x = index % work.out[2], y = index / work.out[2] % work.out[1];
   const int64_t z = index / (work.out[2] * work.out[1]) % work.out[0];
   const int64_t plane = index / (work.out[2] * work.out[1] * work.out[0]);
-  const int64_t begin[3] = {z * work.stride[0] - work.before[0], y * work.stride[1] - work.before[1],
+  const int64_t begin[3] = {z * work.stride[0] - work.before[0],
+                            y * work.stride[1] - work.before[1],
                             x * work.stride[2] - work.before[2]};
   float sum = 0, largest = -INFINITY;
   int64_t inside = 0, padded = 0;
@@ -284,8 +327,9 @@ REVERIE_ON_DEVICE void pool_element(const PoolingWork& work, const std::byte* so
         padded += is_padded;
         if (!is_inside) continue;
         ++inside;
-        const float value = float_at(
-            source, work.dtype, ((plane * work.in[0] + at[0]) * work.in[1] + at[1]) * work.in[2] + at[2]);
+        const float value =
+            float_at(source, work.dtype,
+                     ((plane * work.in[0] + at[0]) * work.in[1] + at[1]) * work.in[2] + at[2]);
         sum += value;
         largest = value > largest || value != value ? value : largest;
       }
@@ -316,14 +360,15 @@ REVERIE_ON_DEVICE float reduced(Reduce kind, float so_far, float value) {
 }
 
 /// The share of elements `first`, `first + step`, ... of result `index`.
-REVERIE_ON_DEVICE float reduced_share(const ReductionWork& work, const std::byte* source, int64_t index,
-                                      int64_t first, int64_t step) {
+REVERIE_ON_DEVICE float reduced_share(const ReductionWork& work, const std::byte* source,
+                                      int64_t index, int64_t first, int64_t step) {
   const int64_t base = offset_of(index, work.kept_axes, work.kept, work.kept_strides);
   float result = nothing_reduced(work.kind);
   for (int64_t i = first; i < work.count; i += step)
-    result = reduced(work.kind, result,
-                     float_at(source, work.dtype,
-                              base + offset_of(i, work.reduced_axes, work.reduced, work.reduced_strides)));
+    result = reduced(
+        work.kind, result,
+        float_at(source, work.dtype,
+                 base + offset_of(i, work.reduced_axes, work.reduced, work.reduced_strides)));
   return result;
 }
 

@@ -70,8 +70,10 @@ bool takes_integers(Function function) {
     case Function::kGreaterOrEqual:
     case Function::kLess:
     case Function::kLessOrEqual:
-    case Function::kWhere: return true;
-    default: return false;
+    case Function::kWhere:
+      return true;
+    default:
+      return false;
   }
 }
 
@@ -79,7 +81,8 @@ bool takes_integers(Function function) {
 bool types_fit(const Elementwise& call) {
   bool floats = false, integers = false;
   for (const Operand& operand : call.operands) {
-    if (!is_device_float(operand.dtype) && !is_integer(operand.dtype) && operand.dtype != DType::kBool)
+    if (!is_device_float(operand.dtype) && !is_integer(operand.dtype) &&
+        operand.dtype != DType::kBool)
       return false;
     floats = floats || is_device_float(operand.dtype);
     integers = integers || is_integer(operand.dtype);

@@ -17,9 +17,9 @@ namespace device {
 using Pattern = Graph (*)(const Graph& graph);
 
 /// Attention that is spelled out becomes a FusedAttention node: the product of a softmax along its
-/// last axis with v, where the softmax is of a product q k, perhaps times a constant number, and of a
-/// mask. Transpositions of q, k, v and the result become part of it. Nothing else uses what is between.
-/// At most kMostHeadColumns columns in q and v.
+/// last axis with v, where the softmax is of a product q k, perhaps times a constant number, and of
+/// a mask. Transpositions of q, k, v and the result become part of it. Nothing else uses what is
+/// between. At most kMostHeadColumns columns in q and v.
 Graph with_attention(const Graph& graph);
 
 /// A LayerNormalization along the last axis of a sum of two tensors of its shape becomes a

@@ -189,9 +189,7 @@ class Program {
     const auto filled = [&](const Shape& shape, double value) {
       return target_.add_constant(Weight::constant({type.dtype, shape}, value));
     };
-    const auto given = [&](size_t i) {
-      return rebuilding_.at(graph_.inputs(node)[i]);
-    };
+    const auto given = [&](size_t i) { return rebuilding_.at(graph_.inputs(node)[i]); };
     const ValueId none = filled({type.shape[1]}, 0);
     const auto of = [&](double x, ValueId shift, ValueId mean) {
       return target_.add("BatchNormalization",
@@ -218,8 +216,7 @@ Graph with_pointwise(const Graph& graph) {
     const Group* group = groups.of(node);
     if (group == nullptr) return false;
     if (group->members.front() == node)
-      rebuilding.at(graph.output(node)) =
-          rebuilding.to().output(Program(rebuilding).add(*group));
+      rebuilding.at(graph.output(node)) = rebuilding.to().output(Program(rebuilding).add(*group));
     return true;
   });
 }

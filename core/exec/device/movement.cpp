@@ -24,7 +24,8 @@ bool add_copy(Builder& builder, ValueId input, int64_t offset, const Shape& shap
   return add_movement(builder, std::move(call), {builder.at(input)}, {builder.define(result)});
 }
 
-/// Between a whole and its parts along `axis`: piece i is part i, whose place in the whole is given.
+/// Between a whole and its parts along `axis`: piece i is part i, whose place in the whole is
+/// given.
 struct Parts {
   Strides whole;
   size_t axis;
@@ -71,7 +72,8 @@ bool lower_concat(Builder& builder, NodeId node) {
   Movement call{.element_bytes = size_of(type.dtype), .pieces = {}};
   std::vector<BufferId> reads;
   for (const ValueId input : builder.graph().inputs(node)) {
-    call.pieces.push_back(parts.next(builder.type(input).shape, true, static_cast<int>(reads.size())));
+    call.pieces.push_back(
+        parts.next(builder.type(input).shape, true, static_cast<int>(reads.size())));
     reads.push_back(builder.at(input));
   }
   return add_movement(builder, std::move(call), std::move(reads), {builder.define(result)});
@@ -86,7 +88,8 @@ bool lower_split(Builder& builder, NodeId node) {
   Movement call{.element_bytes = size_of(type.dtype), .pieces = {}};
   std::vector<BufferId> writes;
   for (const ValueId part : builder.graph().outputs(node)) {
-    call.pieces.push_back(parts.next(builder.type(part).shape, false, static_cast<int>(writes.size())));
+    call.pieces.push_back(
+        parts.next(builder.type(part).shape, false, static_cast<int>(writes.size())));
     writes.push_back(builder.define(part));
   }
   return add_movement(builder, std::move(call), {builder.at(whole)}, std::move(writes));
@@ -148,12 +151,14 @@ bool lower_gather(Builder& builder, NodeId node) {
   const TensorType indices = builder.type(inputs[1]);
   if (!is_movable(table) || indices.elements() == 0) return false;
   const auto at = table.shape.begin() + builder.graph().attributes(node).integer("axis");
-  const Gather call{.outer = element_count({table.shape.begin(), at}),
-                    .extent = *at,
-                    .count = indices.elements(),
-                    .inner_bytes = element_count({at + 1, table.shape.end()}) * size_of(table.dtype),
-                    .indices = indices.dtype};
-  return builder.add(call, {builder.at(inputs[0]), builder.at(inputs[1])}, {builder.define(result)});
+  const Gather call{
+      .outer = element_count({table.shape.begin(), at}),
+      .extent = *at,
+      .count = indices.elements(),
+      .inner_bytes = element_count({at + 1, table.shape.end()}) * size_of(table.dtype),
+      .indices = indices.dtype};
+  return builder.add(call, {builder.at(inputs[0]), builder.at(inputs[1])},
+                     {builder.define(result)});
 }
 
 std::optional<BufferId> add_padded(Builder& builder, BufferId source, const TensorType& type,

@@ -117,8 +117,7 @@ void DevicePlan::Impl::run_on_host(const Step& step) const {
   size_t next = 0;
   for (const TensorType& type : step.host.inputs)
     inputs_of_node.push_back(type.known() ? downloaded(device, type, at[next++]) : Tensor());
-  for (const Tensor& result :
-       evaluate_node(*step.host.op, *step.host.attributes, inputs_of_node))
+  for (const Tensor& result : evaluate_node(*step.host.op, *step.host.attributes, inputs_of_node))
     upload(device, result, at[next++]);
 }
 
@@ -133,7 +132,8 @@ void DevicePlan::Impl::launch() {
     if (step.kernel == nullptr) {
       run_on_host(step);
     } else {
-      step.kernel->launch(memory_of(step), step.workspace < 0 ? nullptr : memory_of(step.workspace));
+      step.kernel->launch(memory_of(step),
+                          step.workspace < 0 ? nullptr : memory_of(step.workspace));
     }
   }
 }

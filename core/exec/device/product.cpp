@@ -22,8 +22,8 @@ bool is_row(const Shape& bias, int64_t columns) {
   return !bias.empty() && bias.back() == columns && element_count(bias) == columns;
 }
 
-/// The product with all that the call takes in; where it cannot take the bias (it is not one value per
-/// column), sums of its own follow.
+/// The product with all that the call takes in; where it cannot take the bias (it is not one value
+/// per column), sums of its own follow.
 bool add_product(Builder& builder, Product call, BufferId a, BufferId b, const Addends& addends,
                  ValueId result) {
   const TensorType type = builder.type(result);
@@ -95,11 +95,12 @@ bool lower_matmul(Builder& builder, NodeId node) {
   if (batches_of(extents.b) == 1) {  // one matrix of all rows
     call.rows *= call.batches;
     call.batches = 1;
-    return add_product(builder, call, builder.at(inputs[0]), builder.at(inputs[1]), addends, output);
+    return add_product(builder, call, builder.at(inputs[0]), builder.at(inputs[1]), addends,
+                       output);
   }
   const bool one_a = batches_of(extents.a) == 1;
-  const auto a = one_a ? builder.at(inputs[0])
-                       : in_all_batches(builder, inputs[0], extents.a, batch);
+  const auto a =
+      one_a ? builder.at(inputs[0]) : in_all_batches(builder, inputs[0], extents.a, batch);
   const auto b = in_all_batches(builder, inputs[1], extents.b, batch);
   if (!a || !b) return false;
   call.a_stride = one_a ? 0 : call.rows * call.inner;

@@ -75,7 +75,8 @@ bool lower_skip_layer_normalization(Builder& builder, NodeId node) {
   const TensorType type = builder.type(inputs[0]);
   const auto has = [&](size_t input) { return input < inputs.size() && inputs[input].valid(); };
   if (builder.type(inputs[1]).shape != type.shape) return false;
-  const bool is_sum_used = !builder.graph().users(outputs[1]).empty() || builder.graph().is_output(outputs[1]);
+  const bool is_sum_used =
+      !builder.graph().users(outputs[1]).empty() || builder.graph().is_output(outputs[1]);
   const LayerNormalization call{.dtype = type.dtype,
                                 .rows = type.elements() / type.shape.back(),
                                 .width = type.shape.back(),

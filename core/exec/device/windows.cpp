@@ -31,10 +31,8 @@ bool add_pool(Builder& builder, Pool kind, const Window& window, NodeId node) {
   if (!all_float(builder, node)) return false;
   const ValueId input = builder.graph().inputs(node)[0];
   const TensorType type = builder.type(input);
-  const Pooling call{.dtype = type.dtype,
-                     .kind = kind,
-                     .planes = type.shape[0] * type.shape[1],
-                     .window = window};
+  const Pooling call{
+      .dtype = type.dtype, .kind = kind, .planes = type.shape[0] * type.shape[1], .window = window};
   return builder.add(call, {builder.at(input)}, {builder.define(builder.graph().output(node))});
 }
 
@@ -82,13 +80,13 @@ bool lower_global_pool(Builder& builder, NodeId node) {
   const ValueId input = builder.graph().inputs(node)[0];
   const TensorType type = builder.type(input);
   const int64_t plane = element_count({type.shape.begin() + 2, type.shape.end()});
-  const Reduction call{.dtype = type.dtype,
-                       .kind = builder.graph().op(node).is("GlobalMaxPool") ? Reduce::kMax
-                                                                             : Reduce::kMean,
-                       .kept = {type.shape[0] * type.shape[1]},
-                       .reduced = {plane},
-                       .kept_strides = {plane},
-                       .reduced_strides = {1}};
+  const Reduction call{
+      .dtype = type.dtype,
+      .kind = builder.graph().op(node).is("GlobalMaxPool") ? Reduce::kMax : Reduce::kMean,
+      .kept = {type.shape[0] * type.shape[1]},
+      .reduced = {plane},
+      .kept_strides = {plane},
+      .reduced_strides = {1}};
   return builder.add(call, {builder.at(input)}, {builder.define(builder.graph().output(node))});
 }
 

@@ -192,14 +192,25 @@ std::vector<Tensor> fused_attention(const KernelCall& call) {
   const int64_t one = queries * keys, heads = one == 0 ? 0 : std::ssize(scores) / one;
   for (int64_t head = 0; head < heads; ++head) {
     const std::span<double> here(scores.data() + head * one, static_cast<size_t>(one));
-    gemm({.rows = queries, .columns = keys, .inner = depth, .lda = lead(depth), .ldb = keys,
-          .ldc = keys, .alpha = attributes.number("scale"), .beta = 1},
+    gemm({.rows = queries,
+          .columns = keys,
+          .inner = depth,
+          .lda = lead(depth),
+          .ldb = keys,
+          .ldc = keys,
+          .alpha = attributes.number("scale"),
+          .beta = 1},
          q.data<double>().data() + head * queries * depth,
          k.data<double>().data() + head * depth * keys, here.data());
     for (size_t row = 0; row < here.size(); row += static_cast<size_t>(keys))
       softmax(here.subspan(row, static_cast<size_t>(keys)));
-    gemm({.rows = queries, .columns = width, .inner = keys, .lda = keys, .ldb = lead(width),
-          .ldc = lead(width), .beta = 0},
+    gemm({.rows = queries,
+          .columns = width,
+          .inner = keys,
+          .lda = keys,
+          .ldb = lead(width),
+          .ldc = lead(width),
+          .beta = 0},
          here.data(), v.data<double>().data() + head * keys * width,
          result.data<double>().data() + head * queries * width);
   }

@@ -38,13 +38,30 @@ std::vector<Tensor> map_number(const KernelCall& call) {
 double negative(double x) { return -x; }
 int64_t negative(int64_t x) { return minus(int64_t{0}, x); }
 
-struct ReluOf { template <typename T> T operator()(T x) const { return x < 0 ? T{0} : x; } };
-struct AbsOf { template <typename T> T operator()(T x) const { return x < 0 ? negative(x) : x; } };
-struct NegOf { template <typename T> T operator()(T x) const { return negative(x); } };
+struct ReluOf {
+  template <typename T>
+  T operator()(T x) const {
+    return x < 0 ? T{0} : x;
+  }
+};
+struct AbsOf {
+  template <typename T>
+  T operator()(T x) const {
+    return x < 0 ? negative(x) : x;
+  }
+};
+struct NegOf {
+  template <typename T>
+  T operator()(T x) const {
+    return negative(x);
+  }
+};
 
 struct SignOf {
   template <typename T>
-  T operator()(T x) const { return x > 0 ? T{1} : x < 0 ? T{-1} : x; }
+  T operator()(T x) const {
+    return x > 0 ? T{1} : x < 0 ? T{-1} : x;
+  }
 };
 
 double softsign(double x) { return x / (1.0 + std::fabs(x)); }
@@ -84,8 +101,8 @@ std::vector<Tensor> elu(const KernelCall& call) {
 std::vector<Tensor> hard_sigmoid(const KernelCall& call) {
   const double alpha = call.attributes.number("alpha");
   const double beta = call.attributes.number("beta");
-  return mapped<double>(
-      call, [=](double x) { return std::min(1.0, std::max(0.0, alpha * x + beta)); });
+  return mapped<double>(call,
+                        [=](double x) { return std::min(1.0, std::max(0.0, alpha * x + beta)); });
 }
 
 /// Conversion with a meaning for every value: to an integer, NaN gives 0 and what is out of range
@@ -130,8 +147,8 @@ std::vector<Tensor> swish(const KernelCall& call) {
 std::vector<Tensor> selu(const KernelCall& call) {
   const double alpha = call.attributes.number("alpha");
   const double gamma = call.attributes.number("gamma");
-  return mapped<double>(
-      call, [=](double x) { return gamma * (x > 0 ? x : alpha * std::expm1(x)); });
+  return mapped<double>(call,
+                        [=](double x) { return gamma * (x > 0 ? x : alpha * std::expm1(x)); });
 }
 
 std::vector<Tensor> celu(const KernelCall& call) {
@@ -246,11 +263,15 @@ struct DivOf {
 
 struct MinOf {
   template <typename T>
-  T operator()(T a, T b) const { return smaller(a, b); }
+  T operator()(T a, T b) const {
+    return smaller(a, b);
+  }
 };
 struct MaxOf {
   template <typename T>
-  T operator()(T a, T b) const { return larger(a, b); }
+  T operator()(T a, T b) const {
+    return larger(a, b);
+  }
 };
 
 /// ONNX operator specification, Mod: the sign is the divisor's, with fmod the dividend's.
@@ -280,8 +301,8 @@ std::vector<Tensor> bit_shift(const KernelCall& call) {
 }
 
 std::vector<Tensor> parametric_relu(const KernelCall& call) {
-  return zipped<double, double, double>(call,
-                                        [](double x, double slope) { return x < 0 ? slope * x : x; });
+  return zipped<double, double, double>(
+      call, [](double x, double slope) { return x < 0 ? slope * x : x; });
 }
 
 int64_t integer_power(int64_t base, int64_t exponent) {
@@ -314,7 +335,8 @@ std::vector<Tensor> where(const KernelCall& call) {
   Tensor result = call.new_output();
   const Shape& shape = result.shape();
   std::vector<Strides> strides;
-  for (const Tensor& input : call.inputs) strides.push_back(broadcast_strides(input.shape(), shape));
+  for (const Tensor& input : call.inputs)
+    strides.push_back(broadcast_strides(input.shape(), shape));
   visit_carrier(result.type().dtype, [&](auto zero) {
     using T = decltype(zero);
     const bool* condition = call.inputs[0].data<bool>().data();
@@ -344,7 +366,8 @@ void activate(std::string_view activation, std::span<double> values) {
 
 void activate(std::string_view activation, std::span<int64_t> values) {
   if (activation == "none") return;
-  if (activation != "relu") throw InputError("activation '{}' needs floating-point elements", activation);
+  if (activation != "relu")
+    throw InputError("activation '{}' needs floating-point elements", activation);
   for (int64_t& x : values) x = ReluOf{}(x);
 }
 

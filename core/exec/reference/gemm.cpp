@@ -38,11 +38,10 @@ void gemm(const Gemm& s, const double* a, const double* b, double* c) {
   if (s.rows == 0 || s.columns == 0) return;
 #ifdef REVERIE_HAS_CBLAS
   if (s.inner > 0) {
-    cblas_dgemm(CblasRowMajor, s.trans_a ? CblasTrans : CblasNoTrans,
-                s.trans_b ? CblasTrans : CblasNoTrans, static_cast<int>(s.rows),
-                static_cast<int>(s.columns), static_cast<int>(s.inner), s.alpha, a,
-                static_cast<int>(s.lda), b, static_cast<int>(s.ldb), s.beta, c,
-                static_cast<int>(s.ldc));
+    cblas_dgemm(
+        CblasRowMajor, s.trans_a ? CblasTrans : CblasNoTrans, s.trans_b ? CblasTrans : CblasNoTrans,
+        static_cast<int>(s.rows), static_cast<int>(s.columns), static_cast<int>(s.inner), s.alpha,
+        a, static_cast<int>(s.lda), b, static_cast<int>(s.ldb), s.beta, c, static_cast<int>(s.ldc));
     return;
   }
 #endif

@@ -51,8 +51,13 @@ std::vector<Tensor> conv_transpose(const KernelCall& call) {
   double* to = result.data<double>().data();
   for (int64_t image = 0; image < x[0]; ++image)
     for (int64_t g = 0; g < group; ++g) {
-      gemm({.rows = rows, .columns = w.out_size(), .inner = inputs, .trans_a = true, .lda = rows,
-            .ldb = w.out_size(), .ldc = w.out_size()},
+      gemm({.rows = rows,
+            .columns = w.out_size(),
+            .inner = inputs,
+            .trans_a = true,
+            .lda = rows,
+            .ldb = w.out_size(),
+            .ldc = w.out_size()},
            weights + g * inputs * rows, from, columns.data());
       fold_columns(w, columns.data(), filter[1], to);
       from += inputs * w.out_size();

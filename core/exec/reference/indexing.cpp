@@ -126,11 +126,16 @@ void copy_mapped(std::span<const std::byte> source, std::span<std::byte> target,
   const std::vector<AxisOffsets> scalar = {{0}};
   const std::vector<AxisOffsets>& used = axes.empty() ? scalar : axes;
   switch (element) {
-    case 1: return copy_words<uint8_t>(source.data(), target.data(), used, fill);
-    case 2: return copy_words<uint16_t>(source.data(), target.data(), used, fill);
-    case 4: return copy_words<uint32_t>(source.data(), target.data(), used, fill);
-    case 8: return copy_words<uint64_t>(source.data(), target.data(), used, fill);
-    default: REVERIE_CHECK(false, "elements of {} bytes", element);
+    case 1:
+      return copy_words<uint8_t>(source.data(), target.data(), used, fill);
+    case 2:
+      return copy_words<uint16_t>(source.data(), target.data(), used, fill);
+    case 4:
+      return copy_words<uint32_t>(source.data(), target.data(), used, fill);
+    case 8:
+      return copy_words<uint64_t>(source.data(), target.data(), used, fill);
+    default:
+      REVERIE_CHECK(false, "elements of {} bytes", element);
   }
 }
 

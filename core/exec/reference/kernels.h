@@ -25,7 +25,9 @@ struct KernelCall {
   /// Fill new outputs with NaN and -1, so that what a kernel forgets to write shows.
   bool poison = false;
 
-  bool has_input(size_t index) const { return index < inputs.size() && inputs[index].type().known(); }
+  bool has_input(size_t index) const {
+    return index < inputs.size() && inputs[index].type().known();
+  }
   /// A new tensor of the type of output `index`.
   Tensor new_output(size_t index = 0) const;
 };

@@ -134,8 +134,10 @@ std::vector<Tensor> log_softmax(const KernelCall& call) {
 }  // namespace
 
 std::vector<KernelRow> lane_kernels() {
-  return {{"ArgMax", place_of_extreme<true>}, {"ArgMin", place_of_extreme<false>},
-          {"TopK", top_k},                    {"CumSum", cumulative_sum},
+  return {{"ArgMax", place_of_extreme<true>},
+          {"ArgMin", place_of_extreme<false>},
+          {"TopK", top_k},
+          {"CumSum", cumulative_sum},
           {"LogSoftmax", log_softmax}};
 }
 

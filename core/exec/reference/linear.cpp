@@ -14,13 +14,13 @@ template <typename T>
 void add_scaled(Tensor& result, const Tensor& value, double scale) {
   T* out = result.data<T>().data();
   const T* in = value.data<T>().data();
-  for_each_run(result.shape(), {broadcast_strides(value.shape(), result.shape())},
-               [&](const Run& run) {
-                 for (int64_t i = 0; i < run.count; ++i) {
-                   const T added = times(static_cast<T>(scale), in[run.offsets[0] + i * run.steps[0]]);
-                   out[run.first + i] = plus(out[run.first + i], added);
-                 }
-               });
+  for_each_run(
+      result.shape(), {broadcast_strides(value.shape(), result.shape())}, [&](const Run& run) {
+        for (int64_t i = 0; i < run.count; ++i) {
+          const T added = times(static_cast<T>(scale), in[run.offsets[0] + i * run.steps[0]]);
+          out[run.first + i] = plus(out[run.first + i], added);
+        }
+      });
 }
 
 template <typename T>
@@ -99,9 +99,16 @@ std::vector<Tensor> general_product(const KernelCall& call) {
     const bool trans_a = call.attributes.integer("transA") != 0;
     const bool trans_b = call.attributes.integer("transB") != 0;
     const auto lead = [](int64_t extent) { return std::max<int64_t>(extent, 1); };
-    gemm({.rows = result.shape()[0], .columns = result.shape()[1], .inner = a[trans_a ? 0 : 1],
-          .trans_a = trans_a, .trans_b = trans_b, .lda = lead(a[1]), .ldb = lead(b[1]),
-          .ldc = lead(result.shape()[1]), .alpha = call.attributes.number("alpha"), .beta = 0},
+    gemm({.rows = result.shape()[0],
+          .columns = result.shape()[1],
+          .inner = a[trans_a ? 0 : 1],
+          .trans_a = trans_a,
+          .trans_b = trans_b,
+          .lda = lead(a[1]),
+          .ldb = lead(b[1]),
+          .ldc = lead(result.shape()[1]),
+          .alpha = call.attributes.number("alpha"),
+          .beta = 0},
          call.inputs[kA].data<T>().data(), call.inputs[kB].data<T>().data(),
          result.data<T>().data());
     epilogue<T>(call, result, call.attributes.number("beta"));

@@ -70,12 +70,11 @@ std::vector<Tensor> split(const KernelCall& call) {
   for (size_t i = 0; i < call.outputs.size(); ++i) results.push_back(call.new_output(i));
   const Tensor& whole = call.inputs[0];
   const auto axis = static_cast<size_t>(call.attributes.integer("axis"));
-  for_each_part(whole.type(), call.outputs, axis,
-                [&](size_t part, size_t to, size_t from, size_t size) {
-                  const auto source = whole.bytes().subspan(from, size);
-                  std::copy(source.begin(), source.end(),
-                            results[part].bytes().subspan(to, size).begin());
-                });
+  for_each_part(
+      whole.type(), call.outputs, axis, [&](size_t part, size_t to, size_t from, size_t size) {
+        const auto source = whole.bytes().subspan(from, size);
+        std::copy(source.begin(), source.end(), results[part].bytes().subspan(to, size).begin());
+      });
   return results;
 }
 

@@ -7,8 +7,8 @@
 namespace reverie::reference {
 namespace {
 
-/// Over each of `groups` groups of channels of each image; scale and bias have as many elements as there are
-/// groups, or channels.
+/// Over each of `groups` groups of channels of each image; scale and bias have as many elements as
+/// there are groups, or channels.
 std::vector<Tensor> normalized_by_groups(const KernelCall& call, int64_t groups) {
   Tensor result = call.new_output();
   const auto in = call.inputs[0].data<double>();

@@ -14,9 +14,8 @@ struct Numbers {
   int64_t inner = 1;  ///< elements of the tensor between neighbours along the axis
 
   double at(int64_t element) const {
-    return values.size() == 1
-               ? values[0]
-               : values[static_cast<size_t>(element / inner) % values.size()];
+    return values.size() == 1 ? values[0]
+                              : values[static_cast<size_t>(element / inner) % values.size()];
   }
 };
 

@@ -20,10 +20,10 @@ Function function_of(std::string_view name) {
 /// One direction of one sequence of the batch, as the steps see it.
 struct Lane {
   int64_t hidden;
-  const double* recurrence;      ///< [gates * hidden, hidden]
-  std::vector<double> inputs;    ///< [steps, gates * hidden], the biases of the inputs included
-  std::vector<double> biases;    ///< of the recurrence: [gates * hidden]
-  const double* peepholes;       ///< of the gates i, o, f, or null
+  const double* recurrence;    ///< [gates * hidden, hidden]
+  std::vector<double> inputs;  ///< [steps, gates * hidden], the biases of the inputs included
+  std::vector<double> biases;  ///< of the recurrence: [gates * hidden]
+  const double* peepholes;     ///< of the gates i, o, f, or null
   std::vector<Function> functions;
   bool linear_before_reset;
   std::vector<double> h, c;
@@ -33,8 +33,14 @@ struct Lane {
   std::vector<double> recurred(const std::vector<double>& state, int64_t first,
                                int64_t rows) const {
     std::vector<double> sums(biases.begin() + first, biases.begin() + first + rows);
-    gemm({.rows = 1, .columns = rows, .inner = hidden, .trans_b = true, .lda = hidden,
-          .ldb = hidden, .ldc = rows, .beta = 1},
+    gemm({.rows = 1,
+          .columns = rows,
+          .inner = hidden,
+          .trans_b = true,
+          .lda = hidden,
+          .ldb = hidden,
+          .ldc = rows,
+          .beta = 1},
          state.data(), recurrence + first * hidden, sums.data());
     return sums;
   }
@@ -128,8 +134,14 @@ class Recurrence {
     const double* bias = call_.has_input(kBias) ? data(kBias) + direction * 2 * rows() : nullptr;
     for (int64_t step = 0; step < steps_; ++step)
       for (int64_t row = 0; row < rows(); ++row) sums.push_back(bias == nullptr ? 0 : bias[row]);
-    gemm({.rows = steps_, .columns = rows(), .inner = width, .trans_b = true,
-          .lda = batch_first_ ? width : batch_ * width, .ldb = width, .ldc = rows(), .beta = 1},
+    gemm({.rows = steps_,
+          .columns = rows(),
+          .inner = width,
+          .trans_b = true,
+          .lda = batch_first_ ? width : batch_ * width,
+          .ldb = width,
+          .ldc = rows(),
+          .beta = 1},
          data(kX) + sequence * width * (batch_first_ ? steps_ : 1),
          data(kWeights) + direction * rows() * width, sums.data());
     return sums;
@@ -148,10 +160,10 @@ class Recurrence {
     const AttrValue* given = call_.attributes.find("activations");
     const size_t count = kind_.activations.size();
     for (size_t i = 0; i < count; ++i)
-      lane.functions.push_back(function_of(
-          given == nullptr ? kind_.activations[i]
-                           : std::get<std::vector<std::string>>(
-                                 *given)[static_cast<size_t>(direction) * count + i]));
+      lane.functions.push_back(
+          function_of(given == nullptr ? kind_.activations[i]
+                                       : std::get<std::vector<std::string>>(
+                                             *given)[static_cast<size_t>(direction) * count + i]));
     lane.linear_before_reset = call_.attributes.integer("linear_before_reset", 0) != 0;
     lane.h = initial(kHidden, state_at(direction, sequence));
     lane.c = initial(kCell, state_at(direction, sequence));
@@ -204,8 +216,6 @@ std::vector<Tensor> rnn(const KernelCall& call) {
 
 }  // namespace
 
-std::vector<KernelRow> recurrent_kernels() {
-  return {{"LSTM", lstm}, {"GRU", gru}, {"RNN", rnn}};
-}
+std::vector<KernelRow> recurrent_kernels() { return {{"LSTM", lstm}, {"GRU", gru}, {"RNN", rnn}}; }
 
 }  // namespace reverie::reference

@@ -30,9 +30,8 @@ Tensor reduced(const KernelCall& call, T start, Combine&& combine) {
 }
 
 std::vector<Tensor> sum(const KernelCall& call) {
-  return visit_number(call.inputs[0].type().dtype, [&](auto zero) {
-    return std::vector<Tensor>{reduced(call, zero, plus)};
-  });
+  return visit_number(call.inputs[0].type().dtype,
+                      [&](auto zero) { return std::vector<Tensor>{reduced(call, zero, plus)}; });
 }
 
 std::vector<Tensor> mean(const KernelCall& call) {
@@ -86,7 +85,8 @@ std::vector<Tensor> batch_normalization(const KernelCall& call) {
   const auto out = result.data<double>();
   const double epsilon = call.attributes.number("epsilon");
   const size_t channels = parameter(1).size();
-  const size_t size = in.empty() ? 0 : in.size() / channels / static_cast<size_t>(result.shape()[0]);
+  const size_t size =
+      in.empty() ? 0 : in.size() / channels / static_cast<size_t>(result.shape()[0]);
   for (size_t first = 0, plane = 0; first < in.size(); first += size, ++plane) {
     const size_t c = plane % channels;
     const double mean = parameter(3)[c], shift = parameter(2)[c];
@@ -104,16 +104,15 @@ std::vector<Tensor> product(const KernelCall& call) {
 
 std::vector<Tensor> sum_of_squares(const KernelCall& call) {
   return visit_number(call.inputs[0].type().dtype, [&](auto zero) {
-    return std::vector<Tensor>{reduced(
-        call, zero, [](auto sum, auto x) { return plus(sum, times(x, x)); })};
+    return std::vector<Tensor>{
+        reduced(call, zero, [](auto sum, auto x) { return plus(sum, times(x, x)); })};
   });
 }
 
 std::vector<Tensor> sum_of_sizes(const KernelCall& call) {
   return visit_number(call.inputs[0].type().dtype, [&](auto zero) {
-    return std::vector<Tensor>{reduced(call, zero, [](auto sum, auto x) {
-      return x < 0 ? minus(sum, x) : plus(sum, x);
-    })};
+    return std::vector<Tensor>{
+        reduced(call, zero, [](auto sum, auto x) { return x < 0 ? minus(sum, x) : plus(sum, x); })};
   });
 }
 
@@ -152,18 +151,12 @@ std::vector<Tensor> log_of_sum_of_exponentials(const KernelCall& call) {
 }  // namespace
 
 std::vector<KernelRow> reduction_kernels() {
-  return {{"ReduceMean", mean},
-          {"ReduceSum", sum},
-          {"ReduceMax", extreme<true>},
-          {"ReduceMin", extreme<false>},
-          {"ReduceProd", product},
-          {"ReduceL1", sum_of_sizes},
-          {"ReduceL2", length},
-          {"ReduceSumSquare", sum_of_squares},
-          {"ReduceLogSum", log_of_sum},
-          {"ReduceLogSumExp", log_of_sum_of_exponentials},
-          {"Softmax", softmax},
-          {"BatchNormalization", batch_normalization}};
+  return {{"ReduceMean", mean},         {"ReduceSum", sum},
+          {"ReduceMax", extreme<true>}, {"ReduceMin", extreme<false>},
+          {"ReduceProd", product},      {"ReduceL1", sum_of_sizes},
+          {"ReduceL2", length},         {"ReduceSumSquare", sum_of_squares},
+          {"ReduceLogSum", log_of_sum}, {"ReduceLogSumExp", log_of_sum_of_exponentials},
+          {"Softmax", softmax},         {"BatchNormalization", batch_normalization}};
 }
 
 }  // namespace reverie::reference

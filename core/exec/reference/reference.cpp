@@ -34,8 +34,8 @@ const KernelRow* find_kernel(const OpSchema& op) {
     for (const auto family :
          {unary_kernels, binary_kernels, linear_kernels, spatial_kernels, reduction_kernels,
           movement_kernels, image_kernels, resize_kernels, sampling_kernels, normalization_kernels,
-          quantization_kernels, recurrent_kernels, lane_kernels, scatter_kernels,
-          attention_kernels, fused_kernels})
+          quantization_kernels, recurrent_kernels, lane_kernels, scatter_kernels, attention_kernels,
+          fused_kernels})
       for (const KernelRow& row : family()) rows.emplace_back(row.op, row);
     return OperatorColumn(rows);
   }();
@@ -77,9 +77,9 @@ bool holds_every(DType to, DType from) {
 /// Whether a rounding error of what goes in can become a whole step of what comes out.
 bool is_step(const Graph& graph, NodeId node) {
   static const std::unordered_set<std::string_view> steps = {
-      "Floor",   "Ceil",           "Round", "Sign",        "Mod",   "ThresholdedRelu", "Equal",
-      "Greater", "GreaterOrEqual", "Less",  "LessOrEqual", "IsNaN", "IsInf",           "ArgMax",
-      "ArgMin",  "TopK"};
+      "Floor", "Ceil",    "Round",          "Sign", "Mod",         "ThresholdedRelu",
+      "Equal", "Greater", "GreaterOrEqual", "Less", "LessOrEqual", "IsNaN",
+      "IsInf", "ArgMax",  "ArgMin",         "TopK"};
   const OpSchema& op = graph.op(node);
   if (!op.is("Cast")) return steps.contains(op.name);
   const DType from = graph.type(graph.inputs(node)[0]).dtype;
@@ -203,7 +203,9 @@ class Run {
 
 }  // namespace
 
-bool ReferenceExecutor::has_kernel(const OpSchema& op) { return reference::find_kernel(op) != nullptr; }
+bool ReferenceExecutor::has_kernel(const OpSchema& op) {
+  return reference::find_kernel(op) != nullptr;
+}
 
 bool ReferenceExecutor::supports(const Graph& graph, NodeId node) const {
   const OpSchema& op = graph.op(node);
@@ -246,7 +248,8 @@ std::vector<Tensor> evaluate_node(const OpSchema& op, const Attributes& attribut
 
 namespace {
 
-Tensor fold_in(Precision precision, const Graph& graph, ValueId value, const WeightSource& weights) {
+Tensor fold_in(Precision precision, const Graph& graph, ValueId value,
+               const WeightSource& weights) {
   REVERIE_CHECK(graph.is_constant(value));
   const ReferenceOptions options{.precision = precision, .cast_back = false};
   const ReferenceExecutor::Observer none;

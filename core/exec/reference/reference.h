@@ -46,8 +46,8 @@ class ReferenceExecutor : public Executor {
 };
 
 /// One node by itself. `attributes` need not be canonical; an absent optional input is a
-/// default-constructed tensor. Value-shaped operators are allowed. InputError when the inputs do not
-/// fit.
+/// default-constructed tensor. Value-shaped operators are allowed. InputError when the inputs do
+/// not fit.
 std::vector<Tensor> evaluate_node(const OpSchema& op, const Attributes& attributes,
                                   std::span<const Tensor> inputs, ReferenceOptions options = {});
 
@@ -55,9 +55,9 @@ std::vector<Tensor> evaluate_node(const OpSchema& op, const Attributes& attribut
 bool is_only_moved(const Graph& graph, ValueId value);
 
 /// The tensor of a constant value (graph.is_constant(value)), computed in double precision and
-/// rounded once to its type. What leads to a Floor, a Ceil, a comparison, an order or a Cast that is not to a
-/// wider floating type is computed in its declared types, as the model itself would: there a rounding
-/// error is a whole step.
+/// rounded once to its type. What leads to a Floor, a Ceil, a comparison, an order or a Cast that
+/// is not to a wider floating type is computed in its declared types, as the model itself would:
+/// there a rounding error is a whole step.
 Tensor fold(const Graph& graph, ValueId value, const WeightSource& weights = materialized);
 /// The same before it is rounded: floating elements as float64.
 Tensor fold_exactly(const Graph& graph, ValueId value, const WeightSource& weights = materialized);

@@ -40,15 +40,13 @@ AxisOffsets slice_offsets(std::string_view op, const Shape& data, const Tensor& 
   const std::vector<int64_t> values = indices.to_integers();
   const auto behind = data.begin() + static_cast<ptrdiff_t>(batch);
   const int64_t batches = element_count(Shape(data.begin(), behind));
-  AxisOffsets offsets(
-      static_cast<size_t>(element_count(Shape(shape.begin(), shape.end() - 1))));
+  AxisOffsets offsets(static_cast<size_t>(element_count(Shape(shape.begin(), shape.end() - 1))));
   const size_t per_batch = offsets.empty() ? 1 : offsets.size() / static_cast<size_t>(batches);
   const int64_t batch_step = element_count(Shape(behind, data.end()));
   for (size_t at = 0; at < offsets.size(); ++at) {
     offsets[at] = static_cast<int64_t>(at / per_batch) * batch_step;
     for (size_t i = 0; i < width; ++i)
-      offsets[at] +=
-          strides[batch + i] * position(op, values[at * width + i], data[batch + i]);
+      offsets[at] += strides[batch + i] * position(op, values[at * width + i], data[batch + i]);
   }
   return offsets;
 }
@@ -111,9 +109,8 @@ std::vector<Tensor> written(const KernelCall& call, const AxisOffsets& starts,
 
 std::vector<Tensor> scatter_elements(const KernelCall& call) {
   const auto axis = static_cast<size_t>(call.attributes.integer("axis"));
-  return written(call,
-                 element_offsets("ScatterElements", call.inputs[0].shape(), call.inputs[1], axis),
-                 {0});
+  return written(
+      call, element_offsets("ScatterElements", call.inputs[0].shape(), call.inputs[1], axis), {0});
 }
 
 std::vector<Tensor> scatter_nd(const KernelCall& call) {

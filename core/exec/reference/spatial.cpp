@@ -138,14 +138,19 @@ void convolve_directly(const Window& w, const double* x, const double* filter, d
 }
 
 /// One group of one image: out[filters, positions] += filter * unfolded x.
-void convolve(const Window& w, const double* x, const double* filter, double* out,
-              int64_t channels, int64_t filters, std::vector<double>& buffer) {
+void convolve(const Window& w, const double* x, const double* filter, double* out, int64_t channels,
+              int64_t filters, std::vector<double>& buffer) {
   constexpr int64_t kFewFilters = 4;
   if (filters < kFewFilters) return convolve_directly(w, x, filter, out, channels, filters);
   const int64_t inner = channels * w.taps();
   if (is_pointwise(w)) {
-    gemm({.rows = filters, .columns = w.out_size(), .inner = inner, .lda = inner,
-          .ldb = w.out_size(), .ldc = w.out_size(), .beta = 1},
+    gemm({.rows = filters,
+          .columns = w.out_size(),
+          .inner = inner,
+          .lda = inner,
+          .ldb = w.out_size(),
+          .ldc = w.out_size(),
+          .beta = 1},
          filter, x, out);
     return;
   }
@@ -155,8 +160,13 @@ void convolve(const Window& w, const double* x, const double* filter, double* ou
   for (int64_t row = 0; row < all_rows; row += block) {
     const int64_t rows = std::min(block, all_rows - row);
     unfold(w, x, channels, row, rows, buffer.data());
-    gemm({.rows = filters, .columns = rows * w.out[2], .inner = inner, .lda = inner,
-          .ldb = rows * w.out[2], .ldc = w.out_size(), .beta = 1},
+    gemm({.rows = filters,
+          .columns = rows * w.out[2],
+          .inner = inner,
+          .lda = inner,
+          .ldb = rows * w.out[2],
+          .ldc = w.out_size(),
+          .beta = 1},
          filter, buffer.data(), out + row * w.out[2]);
   }
 }
@@ -254,8 +264,8 @@ std::vector<Tensor> max_pool(const KernelCall& call) {
 
 std::vector<Tensor> average_pool(const KernelCall& call) {
   const bool pad_counts = call.attributes.integer("count_include_pad") != 0;
-  return {pooled<double>(
-      call, [&](const double* plane, const std::vector<Tap>& taps, int64_t padded) {
+  return {
+      pooled<double>(call, [&](const double* plane, const std::vector<Tap>& taps, int64_t padded) {
         double sum = 0;
         for (const Tap& tap : taps) sum += plane[tap.offset];
         const int64_t count = pad_counts ? padded : static_cast<int64_t>(taps.size());

@@ -46,7 +46,8 @@ void require_integers(const Attributes& attributes, std::string_view name, size_
   if (values.size() != count)
     throw InputError("attribute '{}' has {} entries, expected {}", name, values.size(), count);
   for (const int64_t value : values)
-    if (value < low) throw InputError("attribute '{}' holds {}, at least {} expected", name, value, low);
+    if (value < low)
+      throw InputError("attribute '{}' holds {}, at least {} expected", name, value, low);
 }
 
 Shape permuted(const Shape& shape, const std::vector<int64_t>& perm) {

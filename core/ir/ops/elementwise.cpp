@@ -114,8 +114,8 @@ OpSchema question(std::string name, std::vector<AttrSpec> attributes = {}) {
 }
 
 OpSchema gelu() {
-  OpSchema row = unary("Gelu", require_floating,
-                       {{.name = "approximate", .fallback = std::string("none")}});
+  OpSchema row =
+      unary("Gelu", require_floating, {{.name = "approximate", .fallback = std::string("none")}});
   row.infer = [infer = row.infer](const OpContext& node) {
     const std::string& approximate = node.attributes.text("approximate");
     if (approximate != "none" && approximate != "tanh")
@@ -243,8 +243,8 @@ std::vector<OpSchema> further_elementwise() {
       bias_gelu(),
       unary("Swish", require_floating, {number("alpha", 1.0)}),
   };
-  for (const char* name : {"Sin", "Cos", "Tan", "Asin", "Acos", "Atan", "Sinh", "Cosh", "Asinh",
-                           "Acosh", "Atanh"})
+  for (const char* name :
+       {"Sin", "Cos", "Tan", "Asin", "Acos", "Atan", "Sinh", "Cosh", "Asinh", "Acosh", "Atanh"})
     rows.push_back(unary(name, require_floating));
   return rows;
 }

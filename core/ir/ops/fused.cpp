@@ -62,9 +62,10 @@ void require_factors(const HeadMajor& shapes) {
                      to_string(v));
 }
 
-/// (q, k, v, mask): softmax(scale q k + mask) v, where q is [..., queries, depth] once its axes are in the
-/// order q_perm, likewise k [..., depth, keys] and v [..., keys, width]; the axes of the result are
-/// then put in the order perm. The mask, which may be absent, broadcasts to [..., queries, keys].
+/// (q, k, v, mask): softmax(scale q k + mask) v, where q is [..., queries, depth] once its axes are
+/// in the order q_perm, likewise k [..., depth, keys] and v [..., keys, width]; the axes of the
+/// result are then put in the order perm. The mask, which may be absent, broadcasts to [...,
+/// queries, keys].
 OpSchema fused_attention() {
   OpSchema row;
   row.name = "FusedAttention";
@@ -80,8 +81,8 @@ OpSchema fused_attention() {
     require_factors(shapes);
     if (node.has_input(3))
       require_broadcasts_to(node.inputs[3], shapes.with(shapes.k.back()), "the mask");
-    return Types{{node.inputs[0].dtype, permuted(shapes.with(shapes.v.back()),
-                                                 node.attributes.integers("perm"))}};
+    return Types{{node.inputs[0].dtype,
+                  permuted(shapes.with(shapes.v.back()), node.attributes.integers("perm"))}};
   };
   row.flops = [](const OpContext& node) {
     const HeadMajor shapes(node);

@@ -65,8 +65,11 @@ OpSchema conv_transpose() {
   row.name = "ConvTranspose";
   row.min_inputs = 2;
   row.max_inputs = 3;
-  row.attributes = {optional("strides"), optional("pads"), optional("dilations"),
-                    optional("output_padding"), {.name = "group", .fallback = int64_t{1}}};
+  row.attributes = {optional("strides"),
+                    optional("pads"),
+                    optional("dilations"),
+                    optional("output_padding"),
+                    {.name = "group", .fallback = int64_t{1}}};
   row.normalize = [](Attributes& attributes, std::span<const TensorType> inputs) {
     fill_in_window(attributes, inputs[kX], true);
     set_if_absent(attributes, "output_padding",
@@ -92,7 +95,9 @@ OpSchema lp_pool() {
   OpSchema row;
   row.name = "LpPool";
   row.min_inputs = row.max_inputs = 1;
-  row.attributes = {required("kernel_shape"), optional("strides"), optional("pads"),
+  row.attributes = {required("kernel_shape"),
+                    optional("strides"),
+                    optional("pads"),
                     {.name = "p", .fallback = int64_t{2}}};
   row.normalize = [](Attributes& attributes, std::span<const TensorType> inputs) {
     fill_in_window(attributes, inputs[kX], false);
@@ -102,8 +107,7 @@ OpSchema lp_pool() {
     require_floating(x);
     require_norm(node.attributes);
     require_integers(node.attributes, "kernel_shape", static_cast<size_t>(spatial_rank(x)), 1);
-    const Shape extents =
-        window_positions(node, node.attributes.integers("kernel_shape"), false);
+    const Shape extents = window_positions(node, node.attributes.integers("kernel_shape"), false);
     return Types{{x.dtype, image_of(x, x.shape[1], extents)}};
   };
   row.flops = [](const OpContext& node) {

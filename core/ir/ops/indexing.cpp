@@ -39,8 +39,8 @@ void require_element_indices(const OpContext& node) {
   for (size_t i = 0; fits && i < data.shape.size(); ++i)
     fits = static_cast<int>(i) == axis || indices.shape[i] <= data.shape[i];
   if (!fits)
-    throw InputError("indices of {} do not fit data of {} along axis {}",
-                     to_string(indices.shape), to_string(data.shape), axis);
+    throw InputError("indices of {} do not fit data of {} along axis {}", to_string(indices.shape),
+                     to_string(data.shape), axis);
 }
 
 OpSchema gather_elements() {
@@ -129,7 +129,8 @@ OpSchema scatter_nd() {
 }
 
 OpSchema one_hot() {
-  OpSchema row = indexed("OneHot", 2, {required("depth"), {.name = "axis", .fallback = int64_t{-1}}});
+  OpSchema row =
+      indexed("OneHot", 2, {required("depth"), {.name = "axis", .fallback = int64_t{-1}}});
   row.normalize = [](Attributes& attributes, std::span<const TensorType> inputs) {
     normalize_axis_attribute(attributes, "axis", inputs[0].rank() + 1);
   };
@@ -156,8 +157,9 @@ OpSchema rearranged(std::string name, int inputs, std::vector<AttrSpec> attribut
 }
 
 OpSchema trilu() {
-  OpSchema row = rearranged("Trilu", 1, {{.name = "k", .fallback = int64_t{0}},
-                                         {.name = "upper", .fallback = int64_t{1}}});
+  OpSchema row = rearranged(
+      "Trilu", 1,
+      {{.name = "k", .fallback = int64_t{0}}, {.name = "upper", .fallback = int64_t{1}}});
   row.infer = [](const OpContext& node) {
     if (node.inputs[0].rank() < 2)
       throw InputError("needs matrices, not {}", to_string(node.inputs[0].shape));
@@ -184,16 +186,15 @@ void require_division(const Shape& shape, int64_t extent, int64_t by) {
 }
 
 OpSchema depth_to_space() {
-  OpSchema row = rearranged("DepthToSpace", 1, {required("blocksize"),
-                                                {.name = "mode", .fallback = std::string("DCR")}});
+  OpSchema row = rearranged(
+      "DepthToSpace", 1, {required("blocksize"), {.name = "mode", .fallback = std::string("DCR")}});
   row.infer = [](const OpContext& node) {
     const Shape& x = node.inputs[0].shape;
     const int64_t size = block_size(node, x.size() == 4 ? std::max<int64_t>(x[1], 1) : 0);
     const std::string& mode = node.attributes.text("mode");
     if (mode != "DCR" && mode != "CRD") throw InputError("mode '{}' is neither DCR nor CRD", mode);
     require_division(x, x[1], size * size);
-    return Types{
-        {node.inputs[0].dtype, {x[0], x[1] / (size * size), x[2] * size, x[3] * size}}};
+    return Types{{node.inputs[0].dtype, {x[0], x[1] / (size * size), x[2] * size, x[3] * size}}};
   };
   return row;
 }
@@ -205,15 +206,15 @@ OpSchema space_to_depth() {
     const int64_t size = block_size(node, x.size() == 4 ? std::max<int64_t>({x[2], x[3], 1}) : 0);
     require_division(x, x[2], size);
     require_division(x, x[3], size);
-    return Types{
-        {node.inputs[0].dtype, {x[0], x[1] * size * size, x[2] / size, x[3] / size}}};
+    return Types{{node.inputs[0].dtype, {x[0], x[1] * size * size, x[2] / size, x[3] / size}}};
   };
   return row;
 }
 
 OpSchema reverse_sequence() {
-  OpSchema row = rearranged("ReverseSequence", 2, {{.name = "batch_axis", .fallback = int64_t{1}},
-                                                   {.name = "time_axis", .fallback = int64_t{0}}});
+  OpSchema row = rearranged("ReverseSequence", 2,
+                            {{.name = "batch_axis", .fallback = int64_t{1}},
+                             {.name = "time_axis", .fallback = int64_t{0}}});
   row.infer = [](const OpContext& node) {
     const TensorType& x = node.inputs[0];
     const int64_t batch = node.attributes.integer("batch_axis");

@@ -66,7 +66,8 @@ OpSchema split() {
   };
   row.infer = [](const OpContext& node) {
     const TensorType& x = node.inputs[0];
-    const auto axis = static_cast<size_t>(normalize_axis(node.attributes.integer("axis"), x.rank()));
+    const auto axis =
+        static_cast<size_t>(normalize_axis(node.attributes.integer("axis"), x.rank()));
     const std::vector<int64_t>& parts = node.attributes.integers("split");
     require_integers(node.attributes, "split", parts.size(), 0);
     if (parts.empty() || std::accumulate(parts.begin(), parts.end(), int64_t{0}) != x.shape[axis])
@@ -94,7 +95,8 @@ SliceRange clamped(SliceRange range, int64_t extent) {
   const auto from_front = [&](int64_t at) { return at < 0 ? at + extent : at; };
   if (range.step > 0) {
     range.start = std::clamp<int64_t>(from_front(range.start), 0, extent);
-    range.end = std::clamp<int64_t>(from_front(range.end), range.start, std::max(extent, range.start));
+    range.end =
+        std::clamp<int64_t>(from_front(range.end), range.start, std::max(extent, range.start));
   } else {
     range.start = std::clamp<int64_t>(from_front(range.start), 0, std::max<int64_t>(extent - 1, 0));
     const int64_t end = from_front(std::max(range.end, -extent - 1));
@@ -220,7 +222,8 @@ OpSchema tile() {
     for (size_t i = 0; i < result.shape.size(); ++i) {
       const int64_t times = node.attributes.integers("repeats")[i];
       if (__builtin_mul_overflow(result.shape[i], times, &result.shape[i]))
-        throw InputError("{} repeated {} times is too large", to_string(node.inputs[0].shape), times);
+        throw InputError("{} repeated {} times is too large", to_string(node.inputs[0].shape),
+                         times);
     }
     return Types{result};
   };

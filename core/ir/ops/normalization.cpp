@@ -19,8 +19,7 @@ OpSchema normalizer(std::string name, int inputs, std::vector<AttrSpec> attribut
 
 /// Mean (1), variance (3), normalisation (2), scale and shift (2).
 OpSchema instance_normalization() {
-  OpSchema row =
-      normalizer("InstanceNormalization", 3, {{.name = "epsilon", .fallback = 1e-5}}, 8);
+  OpSchema row = normalizer("InstanceNormalization", 3, {{.name = "epsilon", .fallback = 1e-5}}, 8);
   row.infer = [](const OpContext& node) {
     const TensorType& x = node.inputs[0];
     require_same_dtype(node);
@@ -34,8 +33,8 @@ OpSchema instance_normalization() {
   return row;
 }
 
-/// Mean (1), variance (3), normalisation (2), scale and shift (2). Scale and bias have an element for each
-/// group, as until opset 20, or for each channel, as later.
+/// Mean (1), variance (3), normalisation (2), scale and shift (2). Scale and bias have an element
+/// for each group, as until opset 20, or for each channel, as later.
 OpSchema group_normalization() {
   OpSchema row = normalizer("GroupNormalization", 3,
                             {required("num_groups"), {.name = "epsilon", .fallback = 1e-5}}, 8);

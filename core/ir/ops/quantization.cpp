@@ -26,8 +26,10 @@ void require_scale(const TensorType& type, int64_t count, std::string_view what)
 
 /// A scale for the whole tensor needs no axis, which is then the default.
 void normalize_quantizer(Attributes& attributes, std::span<const TensorType> inputs) {
-  if (inputs[1].rank() <= 1 && inputs[1].elements() == 1) attributes.set("axis", int64_t{1});
-  else normalize_axis_attribute(attributes, "axis", inputs[0].rank());
+  if (inputs[1].rank() <= 1 && inputs[1].elements() == 1)
+    attributes.set("axis", int64_t{1});
+  else
+    normalize_axis_attribute(attributes, "axis", inputs[0].rank());
 }
 
 /// x, scale and perhaps a zero point, which has the scale's shape.
@@ -164,7 +166,9 @@ OpSchema integer_convolution(std::string name, int min_inputs, int max_inputs, s
   row.name = std::move(name);
   row.min_inputs = min_inputs;
   row.max_inputs = max_inputs;
-  row.attributes = {optional("strides"), optional("pads"), optional("dilations"),
+  row.attributes = {optional("strides"),
+                    optional("pads"),
+                    optional("dilations"),
                     {.name = "group", .fallback = int64_t{1}}};
   row.normalize = [](Attributes& attributes, std::span<const TensorType> inputs) {
     fill_in_window(attributes, inputs[0], true);
@@ -211,8 +215,9 @@ OpSchema qlinear_conv() {
 }  // namespace
 
 std::vector<OpSchema> quantization() {
-  return {quantize_linear(), dequantize_linear(), dynamic_quantize_linear(), matmul_integer(),
-          qlinear_matmul(),  conv_integer(),      qlinear_conv()};
+  return {quantize_linear(), dequantize_linear(), dynamic_quantize_linear(),
+          matmul_integer(),  qlinear_matmul(),    conv_integer(),
+          qlinear_conv()};
 }
 
 }  // namespace reverie::ops

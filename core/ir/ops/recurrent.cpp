@@ -13,7 +13,7 @@ struct Kind {
   std::string name;
   int64_t gates;
   int inputs;
-  int states;  ///< that each step hands to the next
+  int states;                            ///< that each step hands to the next
   std::vector<std::string> activations;  ///< of one direction
 };
 
@@ -62,8 +62,8 @@ Extents extents_of(const OpContext& node) {
   if (x.rank() != 3 || recurrence.rank() != 3)
     throw InputError("needs a batch of sequences of vectors and a recurrence of rank 3");
   const bool batch_first = node.attributes.integer("layout") != 0;
-  return {x.shape[batch_first ? 1 : 0], x.shape[batch_first ? 0 : 1], x.shape[2],
-          recurrence.shape[2], directions_of(node.attributes), batch_first};
+  return {x.shape[batch_first ? 1 : 0], x.shape[batch_first ? 0 : 1],   x.shape[2],
+          recurrence.shape[2],          directions_of(node.attributes), batch_first};
 }
 
 Types infer_recurrent(const Kind& kind, const OpContext& node) {
@@ -74,15 +74,14 @@ Types infer_recurrent(const Kind& kind, const OpContext& node) {
   require_activations(kind, node.attributes, e.directions);
   if (node.attributes.integer("hidden_size", e.hidden) != e.hidden)
     throw InputError("hidden_size differs from the recurrence's {}", e.hidden);
-  const std::array<Shape, 8> shapes = {
-      node.inputs[kX].shape,
-      Shape{e.directions, rows, e.inputs},
-      Shape{e.directions, rows, e.hidden},
-      Shape{e.directions, 2 * rows},
-      Shape{e.batch},
-      e.state(),
-      e.state(),
-      Shape{e.directions, 3 * e.hidden}};
+  const std::array<Shape, 8> shapes = {node.inputs[kX].shape,
+                                       Shape{e.directions, rows, e.inputs},
+                                       Shape{e.directions, rows, e.hidden},
+                                       Shape{e.directions, 2 * rows},
+                                       Shape{e.batch},
+                                       e.state(),
+                                       e.state(),
+                                       Shape{e.directions, 3 * e.hidden}};
   for (size_t i = 1; i < node.inputs.size(); ++i) {
     if (!node.has_input(i)) continue;
     require_shape(node.inputs[i], shapes[i], "an input");
@@ -109,8 +108,7 @@ OpSchema recurrent_row(const Kind& kind, std::vector<AttrSpec> own = {}) {
     if (inputs[kRecurrence].rank() == 3)
       set_if_absent(attributes, "hidden_size", inputs[kRecurrence].shape[2]);
     const AttrValue* given = attributes.find("activations");
-    if (given != nullptr &&
-        *given == AttrValue(usual_activations(kind, directions_of(attributes))))
+    if (given != nullptr && *given == AttrValue(usual_activations(kind, directions_of(attributes))))
       attributes.erase("activations");
   };
   row.infer = [kind](const OpContext& node) { return infer_recurrent(kind, node); };

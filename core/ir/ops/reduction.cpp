@@ -124,8 +124,10 @@ OpSchema place_of_extreme(std::string name) {
     Shape result = x.shape;
     const auto at = result.begin() + axis;
     if (*at == 0) throw InputError("axis {} of {} has no elements", axis, to_string(x.shape));
-    if (node.attributes.integer("keepdims") != 0) *at = 1;
-    else result.erase(at);
+    if (node.attributes.integer("keepdims") != 0)
+      *at = 1;
+    else
+      result.erase(at);
     return Types{{DType::kInt64, std::move(result)}};
   };
   row.flops = one_flop_per_input;
@@ -181,16 +183,21 @@ OpSchema cumulative_sum() {
 }  // namespace
 
 std::vector<OpSchema> reduction() {
-  return {reduce("ReduceMean"), reduce("ReduceSum"),   reduce("ReduceMax"),
-          reduce("ReduceMin"),  softmax("Softmax"),    batch_normalization(),
-          layer_normalization()};
+  return {reduce("ReduceMean"), reduce("ReduceSum"),   reduce("ReduceMax"),  reduce("ReduceMin"),
+          softmax("Softmax"),   batch_normalization(), layer_normalization()};
 }
 
 std::vector<OpSchema> further_reductions() {
-  return {place_of_extreme("ArgMax"), place_of_extreme("ArgMin"), top_k(),
-          cumulative_sum(),           softmax("LogSoftmax"),
-          reduce("ReduceProd"),       reduce("ReduceL1"),         reduce_floats("ReduceL2"),
-          reduce("ReduceSumSquare"),  reduce_floats("ReduceLogSum"),
+  return {place_of_extreme("ArgMax"),
+          place_of_extreme("ArgMin"),
+          top_k(),
+          cumulative_sum(),
+          softmax("LogSoftmax"),
+          reduce("ReduceProd"),
+          reduce("ReduceL1"),
+          reduce_floats("ReduceL2"),
+          reduce("ReduceSumSquare"),
+          reduce_floats("ReduceLogSum"),
           reduce_floats("ReduceLogSumExp")};
 }
 

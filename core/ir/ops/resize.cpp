@@ -33,8 +33,7 @@ Shape scaled_extents(const Shape& shape, const std::vector<double>& scales) {
     throw InputError("{} scales for {} axes", scales.size(), shape.size());
   Shape result;
   for (size_t i = 0; i < shape.size(); ++i) {
-    const float extent =
-        std::floor(static_cast<float>(shape[i]) * static_cast<float>(scales[i]));
+    const float extent = std::floor(static_cast<float>(shape[i]) * static_cast<float>(scales[i]));
     if (!(scales[i] > 0) || !(extent <= kMostElements))
       throw InputError("cannot scale an extent of {} by {}", shape[i], scales[i]);
     result.push_back(static_cast<int64_t>(extent));
@@ -49,7 +48,8 @@ void normalize_resize(Attributes& attributes, std::span<const TensorType>) {
   if (const AttrValue* given = attributes.find("scales")) {
     if (const auto* whole = std::get_if<std::vector<int64_t>>(given))
       scales.assign(whole->begin(), whole->end());
-    else if (const auto* numbers = std::get_if<std::vector<double>>(given)) scales = *numbers;
+    else if (const auto* numbers = std::get_if<std::vector<double>>(given))
+      scales = *numbers;
     for (double& scale : scales) scale = static_cast<double>(static_cast<float>(scale));
     attributes.set("scales", std::move(scales));
   }
@@ -90,14 +90,14 @@ OpSchema resize_row() {
   OpSchema row;
   row.name = "Resize";
   row.min_inputs = row.max_inputs = 1;
-  row.attributes = {optional("scales"),
-                    optional("sizes"),
-                    {.name = "mode", .fallback = std::string("nearest")},
-                    {.name = "coordinate_transformation_mode",
-                     .fallback = std::string("half_pixel")},
-                    {.name = "nearest_mode", .fallback = std::string("round_prefer_floor")},
-                    {.name = "cubic_coeff_a", .fallback = -0.75},
-                    {.name = "exclude_outside", .fallback = int64_t{0}}};
+  row.attributes = {
+      optional("scales"),
+      optional("sizes"),
+      {.name = "mode", .fallback = std::string("nearest")},
+      {.name = "coordinate_transformation_mode", .fallback = std::string("half_pixel")},
+      {.name = "nearest_mode", .fallback = std::string("round_prefer_floor")},
+      {.name = "cubic_coeff_a", .fallback = -0.75},
+      {.name = "exclude_outside", .fallback = int64_t{0}}};
   row.normalize = normalize_resize;
   row.infer = infer_resize;
   row.flops = [](const OpContext& node) {

@@ -18,8 +18,7 @@ Value transform_input(Net& net, const Value& image) {
   const float deviations[] = {0.229f, 0.224f, 0.225f};
   Values channels;
   for (int64_t i = 0; i < 3; ++i) {
-    const Value picked =
-        net.add("Gather", {image, net.integer(i)}, {{"axis", int64_t{1}}});
+    const Value picked = net.add("Gather", {image, net.integer(i)}, {{"axis", int64_t{1}}});
     const Value channel = unsqueeze(net, picked, {1});
     const Value scaled = net.add("Mul", {channel, net.number(deviations[i] / 0.5f)});
     channels.push_back(net.add("Add", {scaled, net.number((means[i] - 0.5f) / 0.5f)}));

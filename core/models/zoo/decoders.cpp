@@ -33,8 +33,8 @@ void present(Net& net, int64_t layer, const Cached& cached) {
 
 /// (batch, length, hidden) to (batch, heads, length, size).
 Value to_heads(Net& net, const Value& x) {
-  const Value apart = view(net, x, {extent(net, x, 0), extent(net, x, 1), net.integer(kHeads),
-                                    net.integer(kSize)});
+  const Value apart =
+      view(net, x, {extent(net, x, 0), extent(net, x, 1), net.integer(kHeads), net.integer(kSize)});
   return transpose(net, apart, {0, 2, 1, 3});
 }
 
@@ -55,10 +55,9 @@ Value rows_gemm(Net& net, const Value& x, const std::string& name, int64_t input
                 int64_t outputs) {
   const Module module(net, name);
   const Value rows = reshape(net, x, {-1, inputs});
-  const Value y = net.add("Gemm",
-                          {rows, net.weight("weight", {inputs, outputs}, inputs),
-                           net.offset("bias", outputs)},
-                          {{"alpha", 1.0f}, {"beta", 1.0f}});
+  const Value y = net.add(
+      "Gemm", {rows, net.weight("weight", {inputs, outputs}, inputs), net.offset("bias", outputs)},
+      {{"alpha", 1.0f}, {"beta", 1.0f}});
   return view(net, y, {extent(net, x, 0), extent(net, x, 1), net.integer(outputs)});
 }
 
@@ -86,15 +85,14 @@ Value gpt2_layer(Net& net, const Value& x, Cached* cached) {
   const Value query = to_heads(net, parts[0]);
   cached->key = concat(net, {cached->key, to_heads(net, parts[1])}, -2);
   cached->value = concat(net, {cached->value, to_heads(net, parts[2])}, -2);
-  const Value product =
-      net.add("MatMul", {query, transpose(net, cached->key, {0, 1, 3, 2})});
+  const Value product = net.add("MatMul", {query, transpose(net, cached->key, {0, 1, 3, 2})});
   const float root = std::sqrt(static_cast<float>(kSize));
   const Value scores = causal(net, net.add("Div", {product, net.number(root)}));
-  const Value context = from_heads(net, net.add("MatMul", {softmax(net, scores, 3),
-                                                           cached->value}));
+  const Value context =
+      from_heads(net, net.add("MatMul", {softmax(net, scores, 3), cached->value}));
   const Value y = net.add("Add", {rows_gemm(net, context, "attn.c_proj", kHidden, kHidden), x});
-  const Value up = gelu_tanh(net, rows_gemm(net, layer_norm(net, y, "ln_2", kHidden), "mlp.c_fc",
-                                            kHidden, 4 * kHidden));
+  const Value up = gelu_tanh(
+      net, rows_gemm(net, layer_norm(net, y, "ln_2", kHidden), "mlp.c_fc", kHidden, 4 * kHidden));
   return net.add("Add", {y, rows_gemm(net, up, "mlp.c_proj", 4 * kHidden, kHidden)});
 }
 
@@ -154,15 +152,15 @@ Value llama_layer(Net& net, const Value& x, const Rotary& r, const Value& mask, 
   const Value product = net.add("MatMul", {query, transpose(net, cached->key, {0, 1, 3, 2})});
   const float root = std::sqrt(static_cast<float>(kSize));
   const Value scores = net.add("Add", {net.add("Div", {product, net.number(root)}), mask});
-  const Value context = from_heads(net, net.add("MatMul", {softmax(net, scores, 3),
-                                                           cached->value}));
-  const Value y = net.add("Add", {x, linear(net, context, "self_attn.o_proj", kHidden, kHidden,
-                                            false)});
+  const Value context =
+      from_heads(net, net.add("MatMul", {softmax(net, scores, 3), cached->value}));
+  const Value y =
+      net.add("Add", {x, linear(net, context, "self_attn.o_proj", kHidden, kHidden, false)});
   const Value inner = rms_norm(net, y, "post_attention_layernorm");
   const Value gate = silu(net, linear(net, inner, "mlp.gate_proj", kHidden, 688, false));
   const Value up = linear(net, inner, "mlp.up_proj", kHidden, 688, false);
-  return net.add("Add", {y, linear(net, net.add("Mul", {gate, up}), "mlp.down_proj", 688, kHidden,
-                                   false)});
+  return net.add(
+      "Add", {y, linear(net, net.add("Mul", {gate, up}), "mlp.down_proj", 688, kHidden, false)});
 }
 
 }  // namespace

@@ -72,8 +72,9 @@ Value detect(Net& net, const Value& x, int64_t inputs, int64_t size, int64_t lev
   constexpr int64_t kOutputs = 5 + 20;
   const Module module(net, fmt::format("model.24.m.{}", level));
   const Value raw = conv(net, x, "conv", inputs, 3 * kOutputs, {});
-  const Value apart = view(net, raw, {extent(net, raw, 0), net.integer(3), net.integer(kOutputs),
-                                      extent(net, raw, 2), extent(net, raw, 3)});
+  const Value apart = view(net, raw,
+                           {extent(net, raw, 0), net.integer(3), net.integer(kOutputs),
+                            extent(net, raw, 2), extent(net, raw, 3)});
   const Value y = sigmoid(net, transpose(net, apart, {0, 1, 3, 4, 2}));
   Floats grid;
   for (int64_t row = 0; row < size; ++row)
@@ -123,8 +124,8 @@ Value head(Net& net, Value x, const std::string& name, int64_t width, int64_t an
   }
   x = conv(net, x, "last", width, anchors * outputs, window);
   const Value batch = extent(net, x, 0);
-  const Value apart = view(net, x, {batch, net.integer(-1), net.integer(outputs),
-                                    extent(net, x, 2), extent(net, x, 3)});
+  const Value apart = view(
+      net, x, {batch, net.integer(-1), net.integer(outputs), extent(net, x, 2), extent(net, x, 3)});
   const Value last = transpose(net, apart, {0, 3, 4, 1, 2});
   return view(net, last, {batch, net.integer(-1), net.integer(outputs)});
 }
@@ -145,8 +146,7 @@ Found best_of_level(Net& net, const Value& boxes, const Value& logits, int64_t c
   const Value picked = net.add("Gather", {kept, top[1]}, {{"axis", int64_t{0}}});
   const Value rows = net.add("Div", {picked, net.integer(classes)});
   const Value labels = net.add("Mod", {picked, net.integer(classes)});
-  const Value chosen =
-      net.add("Gather", {squeeze(net, boxes, {0}), rows}, {{"axis", int64_t{0}}});
+  const Value chosen = net.add("Gather", {squeeze(net, boxes, {0}), rows}, {{"axis", int64_t{0}}});
   return {chosen, top[0], labels};
 }
 
@@ -185,16 +185,17 @@ void yolo(Net& net) {
   x = pyramid_pools(net, conv_silu(net, p4, "model.7", 128, 256, 3, 2), 256);
   const Value top = conv_silu(net, c3(net, x, "model.9", 256, 256, false), "model.10", 256, 128, 1);
   x = concat(net, {upsample(net, top, 2, "nearest"), p4}, 1);
-  const Value middle = conv_silu(net, c3(net, x, "model.13", 256, 128, false), "model.14", 128, 64,
-                                 1);
+  const Value middle =
+      conv_silu(net, c3(net, x, "model.13", 256, 128, false), "model.14", 128, 64, 1);
   x = concat(net, {upsample(net, middle, 2, "nearest"), p3}, 1);
   const Value n3 = c3(net, x, "model.17", 128, 64, false);
   x = concat(net, {conv_silu(net, n3, "model.18", 64, 64, 3, 2), middle}, 1);
   const Value n4 = c3(net, x, "model.20", 128, 128, false);
   x = concat(net, {conv_silu(net, n4, "model.21", 128, 128, 3, 2), top}, 1);
   const Value n5 = c3(net, x, "model.23", 256, 256, false);
-  const Value rows = concat(net, {detect(net, n3, 64, 24, 0), detect(net, n4, 128, 12, 1),
-                                  detect(net, n5, 256, 6, 2)}, 1);
+  const Value rows = concat(
+      net, {detect(net, n3, 64, 24, 0), detect(net, n4, 128, 12, 1), detect(net, n5, 256, 6, 2)},
+      1);
   const Value objectness = slice(net, rows, 2, 4, 5);
   const Value classes = net.add("Mul", {slice(net, rows, 2, 5, INT64_MAX), objectness});
   const Value boxes = corners(net, slice(net, rows, 2, 0, 4));
@@ -234,11 +235,11 @@ void retinanet(Net& net) {
 
 void ssd(Net& net) {
   const Value image = net.input("image", kFloat, {"batch", 3, 160, 160});
-  const Values stages = resnet_stages(
-      net, image, {.counts = {1, 1, 1, 1}, .norm = Norm::kFolded, .channels = 32});
+  const Values stages =
+      resnet_stages(net, image, {.counts = {1, 1, 1, 1}, .norm = Norm::kFolded, .channels = 32});
   Values maps = {stages[1], stages[2], stages[3]};
-  maps.push_back(relu(net, conv(net, maps.back(), "extra.0", 256, 128,
-                                {.kernel = 3, .stride = 2, .pad = 1})));
+  maps.push_back(
+      relu(net, conv(net, maps.back(), "extra.0", 256, 128, {.kernel = 3, .stride = 2, .pad = 1})));
   const Ints channels = {64, 128, 256, 128};
   Values offsets, scores;
   for (size_t i = 0; i < maps.size(); ++i) {

@@ -34,13 +34,12 @@ Value post_norm(Net& net, const Value& x, const Value& mask, const Layer& o) {
 
 /// Dosovitskiy et al. 2020: normalization in front.
 Value pre_norm(Net& net, const Value& x, const Layer& o) {
-  const Value attended =
-      attention(net, layer_norm(net, x, "norm1", o.hidden), "attn",
-                {.hidden = o.hidden, .heads = o.heads, .mask = {}, .divide = false,
-                 .by_shape = o.by_shape});
+  const Value attended = attention(
+      net, layer_norm(net, x, "norm1", o.hidden), "attn",
+      {.hidden = o.hidden, .heads = o.heads, .mask = {}, .divide = false, .by_shape = o.by_shape});
   const Value y = net.add("Add", {x, attended});
-  const Value up = gelu(net, linear(net, layer_norm(net, y, "norm2", o.hidden), "fc1", o.hidden,
-                                    o.inner));
+  const Value up =
+      gelu(net, linear(net, layer_norm(net, y, "norm2", o.hidden), "fc1", o.hidden, o.inner));
   return net.add("Add", {y, linear(net, up, "fc2", o.inner, o.hidden)});
 }
 
@@ -50,8 +49,8 @@ Value positions(Net& net, const Value& ids, int64_t most, int64_t hidden) {
   for (int64_t i = 0; i < most; ++i) all[static_cast<size_t>(i)] = i;
   const Value table = net.initializer("position_ids", ints_tensor({1, most}, all));
   const Value length = unsqueeze(net, extent(net, ids, 1), {0});
-  const Value picked = net.add(
-      "Slice", {table, net.ints({0}), length, net.ints({1}), net.ints({1})});
+  const Value picked =
+      net.add("Slice", {table, net.ints({0}), length, net.ints({1}), net.ints({1})});
   return embedding(net, picked, "position_embeddings", most, hidden);
 }
 
@@ -68,9 +67,9 @@ Value bert_encoder(Net& net, const Value& ids, const Value& types, const Value& 
   {
     const Module module(net, "embeddings");
     const Value words = embedding(net, ids, "word_embeddings", o.vocabulary, hidden);
-    x = types.empty() ? words
-                      : net.add("Add", {words, embedding(net, types, "token_type_embeddings", 2,
-                                                         hidden)});
+    x = types.empty()
+            ? words
+            : net.add("Add", {words, embedding(net, types, "token_type_embeddings", 2, hidden)});
     x = net.add("Add", {x, positions(net, ids, o.positions, hidden)});
     x = layer_norm(net, x, "norm", hidden, 1e-5f);
   }
@@ -107,8 +106,8 @@ Value relative_buckets(Net& net, const Value& ids) {
   const Value far = net.add("Abs", {distance});
   const Value ratio = net.add("Div", {cast(net, far, kFloat), net.number(8)});
   const Value steps = net.add("Div", {net.add("Log", {ratio}), net.number(std::log(16.0f))});
-  const Value large = net.add(
-      "Add", {cast(net, net.add("Mul", {steps, net.number(8)}), kInt64), net.integer(8)});
+  const Value large =
+      net.add("Add", {cast(net, net.add("Mul", {steps, net.number(8)}), kInt64), net.integer(8)});
   const Value bounded =
       net.add("Min", {large, net.add("Expand", {net.integer(15), net.add("Shape", {large})})});
   const Value near = net.add("Less", {far, net.integer(8)});
@@ -120,8 +119,8 @@ Value t5_layer(Net& net, const Value& x, const Value& bias, int64_t hidden, int6
   const Value normal = rms_norm(net, x, "layer.0.norm", hidden);
   const auto split = [&](const char* name, const Ints& perm) {
     const Value y = linear(net, normal, name, hidden, hidden, false);
-    const Value apart = view(net, y, {extent(net, x, 0), net.integer(-1), net.integer(heads),
-                                      net.integer(size)});
+    const Value apart =
+        view(net, y, {extent(net, x, 0), net.integer(-1), net.integer(heads), net.integer(size)});
     return transpose(net, apart, perm);
   };
   const Value query = split("layer.0.q", {0, 2, 1, 3});
@@ -130,24 +129,22 @@ Value t5_layer(Net& net, const Value& x, const Value& bias, int64_t hidden, int6
   const Value scores = net.add("Add", {net.add("MatMul", {query, key}), bias});
   const Value context =
       transpose(net, net.add("MatMul", {softmax(net, scores, 3), value}), {0, 2, 1, 3});
-  const Value joined = view(net, context, {extent(net, x, 0), net.integer(-1),
-                                           net.integer(hidden)});
-  const Value y =
-      net.add("Add", {x, linear(net, joined, "layer.0.o", hidden, hidden, false)});
+  const Value joined =
+      view(net, context, {extent(net, x, 0), net.integer(-1), net.integer(hidden)});
+  const Value y = net.add("Add", {x, linear(net, joined, "layer.0.o", hidden, hidden, false)});
   const Value inner = rms_norm(net, y, "layer.1.norm", hidden);
   const Value gate = gelu_tanh(net, linear(net, inner, "layer.1.wi_0", hidden, 2 * hidden, false));
   const Value up = linear(net, inner, "layer.1.wi_1", hidden, 2 * hidden, false);
-  const Value down = linear(net, net.add("Mul", {gate, up}), "layer.1.wo", 2 * hidden, hidden,
-                            false);
+  const Value down =
+      linear(net, net.add("Mul", {gate, up}), "layer.1.wo", 2 * hidden, hidden, false);
   return net.add("Add", {y, down});
 }
 
 /// A strided convolution as tokens, (batch, tokens, hidden).
 Value patches(Net& net, const Value& image, int64_t hidden, int64_t kernel) {
-  const Value grid = conv(net, image, "patch_embed.proj", 3, hidden,
-                          {.kernel = kernel, .stride = kernel});
-  const Value flat = view(net, grid, {extent(net, grid, 0), extent(net, grid, 1),
-                                      net.integer(-1)});
+  const Value grid =
+      conv(net, image, "patch_embed.proj", 3, hidden, {.kernel = kernel, .stride = kernel});
+  const Value flat = view(net, grid, {extent(net, grid, 0), extent(net, grid, 1), net.integer(-1)});
   return transpose(net, flat, {0, 2, 1});
 }
 
@@ -191,10 +188,9 @@ void t5_encoder(Net& net) {
   const Value mask = net.input("attention_mask", kInt64, {"batch", "sequence"});
   Value x = embedding(net, ids, "shared", 4000, kHidden);
   const Value buckets = relative_buckets(net, ids);
-  const Value bias = transpose(net, embedding(net, buckets, "relative_attention_bias", 32, kHeads),
-                               {2, 0, 1});
-  const Value both =
-      net.add("Add", {unsqueeze(net, bias, {0}), mask_of(net, mask, -1e9f)});
+  const Value bias =
+      transpose(net, embedding(net, buckets, "relative_attention_bias", 32, kHeads), {2, 0, 1});
+  const Value both = net.add("Add", {unsqueeze(net, bias, {0}), mask_of(net, mask, -1e9f)});
   for (int i = 0; i < 3; ++i) {
     const Module module(net, fmt::format("encoder.block.{}", i));
     x = t5_layer(net, x, both, kHidden, kHeads);
@@ -209,8 +205,8 @@ void deit(Net& net) {
   Value x = patches(net, image, kHidden, 16);
   const Value shape = shape_of(net, {extent(net, x, 0), net.integer(-1), net.integer(-1)});
   const Value one = net.constant(ints_tensor({3}, {1, 1, 1}));
-  const Value wanted = net.add("Where", {net.add("Equal", {shape, net.ints({-1, -1, -1})}), one,
-                                         shape});
+  const Value wanted =
+      net.add("Where", {net.add("Equal", {shape, net.ints({-1, -1, -1})}), one, shape});
   const Value token = net.add("Expand", {net.weight("cls_token", {1, 1, kHidden}, 1), wanted});
   x = concat(net, {token, x}, 1);
   x = net.add("Add", {x, net.weight("pos_embed", {1, 197, kHidden}, 25)});

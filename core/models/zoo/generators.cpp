@@ -9,8 +9,8 @@
 namespace reverie::zoo {
 namespace {
 
-Value reflected(Net& net, const Value& x, const std::string& name, int64_t inputs,
-                int64_t outputs, int64_t kernel, int64_t stride) {
+Value reflected(Net& net, const Value& x, const std::string& name, int64_t inputs, int64_t outputs,
+                int64_t kernel, int64_t stride) {
   const Module module(net, name);
   const int64_t p = kernel / 2;
   const Value padded = pad(net, x, {0, 0, p, p, 0, 0, p, p}, "reflect");
@@ -68,9 +68,8 @@ void dcgan(Net& net) {
   int index = 0;
   for (const int64_t width : {512, 256, 128, 64}) {
     const Module module(net, fmt::format("main.{}", index++));
-    const Window window = inputs == 100
-                              ? Window{.kernel = 4, .bias = false}
-                              : Window{.kernel = 4, .stride = 2, .pad = 1, .bias = false};
+    const Window window = inputs == 100 ? Window{.kernel = 4, .bias = false}
+                                        : Window{.kernel = 4, .stride = 2, .pad = 1, .bias = false};
     x = conv_transpose(net, x, "0", inputs, width, window);
     x = relu(net, batch_norm(net, x, "1", width));
     inputs = width;
@@ -136,9 +135,9 @@ void diffusion_unet(Net& net) {
   x = conv(net, fine, "downsample", 64, 64, {.kernel = 3, .stride = 2, .pad = 1});
   const Value coarse = diffusion_block(net, x, step, "down.1", 64, 128);
   const Value rows = transpose(net, reshape(net, coarse, {1, 128, 256}), {0, 2, 1});
-  const Value attended = attention(
-      net, layer_norm(net, rows, "mid.norm", 128), "mid.attention",
-      {.hidden = 128, .heads = 4, .mask = {}, .divide = false, .by_shape = false});
+  const Value attended =
+      attention(net, layer_norm(net, rows, "mid.norm", 128), "mid.attention",
+                {.hidden = 128, .heads = 4, .mask = {}, .divide = false, .by_shape = false});
   const Value mixed = net.add("Add", {rows, attended});
   const Value back = reshape(net, transpose(net, mixed, {0, 2, 1}), {1, 128, 16, 16});
   x = diffusion_block(net, concat(net, {back, coarse}, 1), step, "up.0", 256, 64);

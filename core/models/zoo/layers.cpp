@@ -37,8 +37,8 @@ Value conv(Net& net, const Value& x, const std::string& name, int64_t inputs, in
            Window window) {
   const Module module(net, name);
   const int64_t inner = inputs / window.groups;
-  Values operands = {x, net.weight("weight", filter_shape(outputs, inner, window),
-                                   inner * taps(window), 2)};
+  Values operands = {
+      x, net.weight("weight", filter_shape(outputs, inner, window), inner * taps(window), 2)};
   if (window.bias) operands.push_back(net.offset("bias", outputs));
   return net.add("Conv", operands, window_attributes(window));
 }
@@ -46,11 +46,10 @@ Value conv(Net& net, const Value& x, const std::string& name, int64_t inputs, in
 Value conv_transpose(Net& net, const Value& x, const std::string& name, int64_t inputs,
                      int64_t outputs, const Window& window) {
   const Module module(net, name);
-  const int64_t fan = std::max<int64_t>(inputs * taps(window) /
-                                            (taps({.kernel = window.stride, .rank = window.rank})),
-                                        1);
-  Values operands = {x, net.weight("weight", filter_shape(inputs, outputs / window.groups, window),
-                                   fan, 2)};
+  const int64_t fan = std::max<int64_t>(
+      inputs * taps(window) / (taps({.kernel = window.stride, .rank = window.rank})), 1);
+  Values operands = {
+      x, net.weight("weight", filter_shape(inputs, outputs / window.groups, window), fan, 2)};
   if (window.bias) operands.push_back(net.offset("bias", outputs));
   return net.add("ConvTranspose", operands, window_attributes(window));
 }
@@ -102,8 +101,7 @@ Value layer_norm(Net& net, const Value& x, const std::string& name, int64_t size
     return net.add("LayerNormalization", {x, scale, offset},
                    {{"axis", int64_t{-1}}, {"epsilon", epsilon}});
   const Value centred = net.add("Sub", {x, reduce(net, "ReduceMean", x, {-1})});
-  const Value variance =
-      reduce(net, "ReduceMean", net.add("Pow", {centred, net.number(2)}), {-1});
+  const Value variance = reduce(net, "ReduceMean", net.add("Pow", {centred, net.number(2)}), {-1});
   const Value deviation = net.add("Sqrt", {net.add("Add", {variance, net.number(epsilon)})});
   const Value normal = net.add("Div", {centred, deviation});
   return net.add("Add", {net.add("Mul", {normal, scale}), offset});
@@ -116,8 +114,7 @@ Value group_norm(Net& net, const Value& x, const std::string& name, int64_t grou
   const Value flat = reshape(net, x, {0, groups, -1});
   const Value ones = net.constant(floats_tensor({groups}, Floats(static_cast<size_t>(groups), 1)));
   const Value zeros = net.constant(floats_tensor({groups}, Floats(static_cast<size_t>(groups), 0)));
-  const Value normal =
-      net.add("InstanceNormalization", {flat, ones, zeros}, {{"epsilon", 1e-5f}});
+  const Value normal = net.add("InstanceNormalization", {flat, ones, zeros}, {{"epsilon", 1e-5f}});
   const Value back = net.add("Reshape", {normal, shape});
   Ints axes;
   for (int64_t axis = 1; axis <= spatial; ++axis) axes.push_back(axis);
@@ -195,11 +192,10 @@ Value attention(Net& net, const Value& x, const std::string& name, const Attenti
   const int64_t size = options.hidden / options.heads;
   const auto heads = [&](const char* which, const Ints& perm) {
     const Value packed = linear(net, x, which, options.hidden, options.hidden);
-    const Value apart =
-        options.by_shape ? view(net, packed,
-                                {extent(net, packed, 0), extent(net, packed, 1),
-                                 net.integer(options.heads), net.integer(size)})
-                         : reshape(net, packed, {0, -1, options.heads, size});
+    const Value apart = options.by_shape ? view(net, packed,
+                                                {extent(net, packed, 0), extent(net, packed, 1),
+                                                 net.integer(options.heads), net.integer(size)})
+                                         : reshape(net, packed, {0, -1, options.heads, size});
     return transpose(net, apart, perm);
   };
   const float root = std::sqrt(static_cast<float>(size));

@@ -1,7 +1,8 @@
+#include "core/models/zoo/mobile.h"
+
 #include "core/models/zoo/forms.h"
 #include "core/models/zoo/kinds.h"
 #include "core/models/zoo/layers.h"
-#include "core/models/zoo/mobile.h"
 
 namespace reverie::zoo {
 namespace {
@@ -73,8 +74,8 @@ Value shuffle(Net& net, const Value& x, int64_t channels) {
   const Value batch = extent(net, x, 0);
   const Value height = extent(net, x, 2);
   const Value width = extent(net, x, 3);
-  const Value apart = view(
-      net, x, {batch, net.integer(2), net.integer(channels / 2), height, width});
+  const Value apart =
+      view(net, x, {batch, net.integer(2), net.integer(channels / 2), height, width});
   const Value swapped = transpose(net, apart, {0, 2, 1, 3, 4});
   return view(net, swapped, {batch, net.integer(-1), height, width});
 }
@@ -123,8 +124,13 @@ Value mobilenet_v2_features(Net& net, Value x) {
   const Style style = {Norm::kFolded, relu6};
   x = relu6(net, conv_norm(net, x, "features.0", 3, 32, same(3, 2), Norm::kFolded));
   x = stages(net, x, 32,
-             {{1, 16, 1, 1}, {6, 24, 2, 2}, {6, 32, 3, 2}, {6, 64, 4, 2}, {6, 96, 3, 1},
-              {6, 160, 3, 2}, {6, 320, 1, 1}},
+             {{1, 16, 1, 1},
+              {6, 24, 2, 2},
+              {6, 32, 3, 2},
+              {6, 64, 4, 2},
+              {6, 96, 3, 1},
+              {6, 160, 3, 2},
+              {6, 320, 1, 1}},
              style);
   return relu6(net, conv_norm(net, x, "features.18", 320, 1280, same(1), Norm::kFolded));
 }
@@ -147,8 +153,13 @@ void efficientnet_b0(Net& net) {
   const Value image = net.input("input", kFloat, {"batch", 3, 160, 160});
   Value x = silu(net, conv_norm(net, image, "features.0", 3, 32, same(3, 2), Norm::kKept));
   x = stages(net, x, 32,
-             {{1, 16, 1, 1, 3}, {6, 24, 2, 2, 3}, {6, 40, 2, 2, 5}, {6, 80, 3, 2, 3},
-              {6, 112, 3, 1, 5}, {6, 192, 4, 2, 5}, {6, 320, 1, 1, 3}},
+             {{1, 16, 1, 1, 3},
+              {6, 24, 2, 2, 3},
+              {6, 40, 2, 2, 5},
+              {6, 80, 3, 2, 3},
+              {6, 112, 3, 1, 5},
+              {6, 192, 4, 2, 5},
+              {6, 320, 1, 1, 3}},
              style);
   x = silu(net, conv_norm(net, x, "head", 320, 1280, same(1), Norm::kKept));
   classify(net, flatten_by_shape(net, net.add("GlobalAveragePool", {x})), 1280);
@@ -161,8 +172,12 @@ void mnasnet(Net& net) {
   x = relu(net, conv_norm(net, x, "stem.1", 32, 32, same(3, 1, 32), Norm::kFolded));
   x = conv_norm(net, x, "stem.2", 32, 16, same(1), Norm::kFolded);
   x = stages(net, x, 16,
-             {{3, 24, 3, 2, 3}, {3, 40, 3, 2, 5}, {6, 80, 3, 2, 5}, {6, 96, 2, 1, 3},
-              {6, 192, 4, 2, 5}, {6, 320, 1, 1, 3}},
+             {{3, 24, 3, 2, 3},
+              {3, 40, 3, 2, 5},
+              {6, 80, 3, 2, 5},
+              {6, 96, 2, 1, 3},
+              {6, 192, 4, 2, 5},
+              {6, 320, 1, 1, 3}},
              style);
   x = relu(net, conv_norm(net, x, "head", 320, 1280, same(1), Norm::kFolded));
   classify(net, reduce(net, "ReduceMean", x, {2, 3}, false), 1280);

@@ -47,8 +47,10 @@ void set_type(int32_t type, const Dims& dims, onnx::TypeProto* out) {
   onnx::TensorShapeProto* shape = tensor->mutable_shape();
   for (const Dim& dim : dims) {
     onnx::TensorShapeProto::Dimension* added = shape->add_dim();
-    if (const int64_t* extent = std::get_if<int64_t>(&dim)) added->set_dim_value(*extent);
-    else added->set_dim_param(std::get<std::string>(dim));
+    if (const int64_t* extent = std::get_if<int64_t>(&dim))
+      added->set_dim_value(*extent);
+    else
+      added->set_dim_param(std::get<std::string>(dim));
   }
 }
 

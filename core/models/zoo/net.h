@@ -24,8 +24,8 @@ using Floats = std::vector<float>;
 using Dim = std::variant<int64_t, std::string>;
 using Dims = std::vector<Dim>;
 
-using Attribute = std::variant<int64_t, float, std::string, Ints, Floats, onnx::TensorProto,
-                               onnx::GraphProto>;
+using Attribute =
+    std::variant<int64_t, float, std::string, Ints, Floats, onnx::TensorProto, onnx::GraphProto>;
 using Attributes = std::vector<std::pair<std::string, Attribute>>;
 
 inline constexpr int32_t kFloat = onnx::TensorProto::FLOAT;

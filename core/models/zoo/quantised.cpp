@@ -15,10 +15,10 @@ constexpr int32_t kUint8 = onnx::TensorProto::UINT8;
 
 /// Activations in 8 bits: `reach` is the largest that is kept, from 0 or to both sides.
 Value quantised(Net& net, const Value& x, const std::string& name, float reach, bool positive) {
-  const Value scale = net.initializer(name + "_scale",
-                                      floats_tensor({}, {reach / (positive ? 255.0f : 127.0f)}));
-  const Value zero = net.initializer(
-      name + "_zero_point", small_ints_tensor(kUint8, {}, {positive ? 0 : 128}));
+  const Value scale =
+      net.initializer(name + "_scale", floats_tensor({}, {reach / (positive ? 255.0f : 127.0f)}));
+  const Value zero =
+      net.initializer(name + "_zero_point", small_ints_tensor(kUint8, {}, {positive ? 0 : 128}));
   const Value bytes = net.add("QuantizeLinear", {x, scale, zero});
   return net.add("DequantizeLinear", {bytes, scale, zero});
 }
@@ -37,8 +37,8 @@ Value quantised_weight(Net& net, const Ints& dims, int64_t fan_in) {
   for (float& scale : scales)
     scale = (1 + scale) * std::sqrt(2.0f / static_cast<float>(fan_in)) / 50;
   const Value scale = net.initializer("weight_scale", floats_tensor({dims[0]}, scales));
-  const Value zeros = net.initializer("weight_zero_point",
-                                      small_ints_tensor(kInt8, {dims[0]}, Ints(rows, 0)));
+  const Value zeros =
+      net.initializer("weight_zero_point", small_ints_tensor(kInt8, {dims[0]}, Ints(rows, 0)));
   return net.add("DequantizeLinear", {stored, scale, zeros}, {{"axis", int64_t{0}}});
 }
 
@@ -49,9 +49,9 @@ Value quantised_bias(Net& net, int64_t size) {
   const Value stored =
       net.initializer("bias_quantized", small_ints_tensor(kInt32, {size}, numbers));
   const Value scale = net.initializer("bias_scale", floats_tensor({}, {1e-4f}));
-  return net.add("DequantizeLinear",
-                 {stored, scale, net.initializer("bias_zero_point",
-                                                 small_ints_tensor(kInt32, {}, {0}))});
+  return net.add(
+      "DequantizeLinear",
+      {stored, scale, net.initializer("bias_zero_point", small_ints_tensor(kInt32, {}, {0}))});
 }
 
 struct Layer {
@@ -64,8 +64,8 @@ Value quantised_conv(Net& net, const Value& x, const std::string& name, const La
   const Module module(net, name);
   const Window& w = l.window;
   const int64_t inner = l.inputs / w.groups;
-  const Value weight = quantised_weight(net, {l.outputs, inner, w.kernel, w.kernel},
-                                        inner * w.kernel * w.kernel);
+  const Value weight =
+      quantised_weight(net, {l.outputs, inner, w.kernel, w.kernel}, inner * w.kernel * w.kernel);
   Value y = net.add("Conv", {x, weight, quantised_bias(net, l.outputs)},
                     {{"dilations", Ints{1, 1}},
                      {"group", w.groups},
@@ -132,7 +132,7 @@ void mobilenet_qdq(Net& net) {
   const Value image = net.input("input", kFloat, {"batch", 3, 160, 160});
   Value x = quantised(net, image, "input", 4, false);
   x = quantised_conv(net, x, "features.0", {3, 32, same(3, 2), relu6});
-  const std::vector<std::pair<int64_t, int64_t>> blocks = {{24, 2}, {24, 1},  {40, 2}, {40, 1},
+  const std::vector<std::pair<int64_t, int64_t>> blocks = {{24, 2}, {24, 1}, {40, 2}, {40, 1},
                                                            {96, 2}, {96, 1}, {160, 2}};
   int64_t inputs = 32;
   for (size_t i = 0; i < blocks.size(); ++i) {

@@ -62,8 +62,8 @@ Value gru_cell(Net& net, const Value& x, const Value& h, int64_t inputs, int64_t
   const Value update = sigmoid(net, gate(net, x, h, "update", inputs, hidden));
   const Value inner = gemm(net, h, "new.hh", hidden, hidden);
   const Value fresh = net.add(
-      "Tanh", {net.add("Add", {gemm(net, x, "new.ih", inputs, hidden),
-                               net.add("Mul", {reset, inner})})});
+      "Tanh",
+      {net.add("Add", {gemm(net, x, "new.ih", inputs, hidden), net.add("Mul", {reset, inner})})});
   const Value keep = net.add("Mul", {update, h});
   const Value rest = net.add("Sub", {net.number(1), update});
   return net.add("Add", {net.add("Mul", {rest, fresh}), keep});
@@ -140,8 +140,8 @@ void scan_rnn(Net& net) {
     net.output("state", next, kFloat, {1, kHidden});
     net.output("emitted", copy, kFloat, {1, kHidden});
   });
-  const Values results = net.add_many(
-      "Scan", {h0, wide}, 2, {{"body", body}, {"num_scan_inputs", int64_t{1}}});
+  const Values results =
+      net.add_many("Scan", {h0, wide}, 2, {{"body", body}, {"num_scan_inputs", int64_t{1}}});
   const Value rows = squeeze(net, results[1], {1});
   net.output("y", linear(net, rows, "head", kHidden, 64), kFloat, {48, 64});
 }

@@ -20,8 +20,8 @@ Window dilated(int64_t stride, int64_t dilation, int64_t groups) {
 }
 
 Value basic_block(Net& net, const Value& x, const Block& b, Norm norm) {
-  Value y = relu(net, conv_norm(net, x, "conv1", b.inputs, b.outputs,
-                                dilated(b.stride, b.dilation, 1), norm));
+  Value y = relu(
+      net, conv_norm(net, x, "conv1", b.inputs, b.outputs, dilated(b.stride, b.dilation, 1), norm));
   y = conv_norm(net, y, "conv2", b.outputs, b.outputs, dilated(1, b.dilation, 1), norm);
   const bool plain = b.stride == 1 && b.inputs == b.outputs;
   const Value skip =
@@ -32,8 +32,8 @@ Value basic_block(Net& net, const Value& x, const Block& b, Norm norm) {
 Value bottleneck(Net& net, const Value& x, const Block& b, int64_t width, int64_t groups,
                  Norm norm) {
   Value y = relu(net, conv_norm(net, x, "conv1", b.inputs, width, same(1), norm));
-  y = relu(net, conv_norm(net, y, "conv2", width, width, dilated(b.stride, b.dilation, groups),
-                          norm));
+  y = relu(net,
+           conv_norm(net, y, "conv2", width, width, dilated(b.stride, b.dilation, groups), norm));
   y = conv_norm(net, y, "conv3", width, b.outputs, same(1), norm);
   const bool plain = b.stride == 1 && b.inputs == b.outputs;
   const Value skip =
@@ -100,9 +100,8 @@ Values resnet_stages(Net& net, const Value& image, const ResNet& options) {
       const Block block = {inputs, stage_channels(options, stage), stride,
                            i == 0 ? before : dilation};
       const int64_t width = (options.group_width * options.groups) << stage;
-      x = options.bottleneck
-              ? bottleneck(net, x, block, width, options.groups, options.norm)
-              : basic_block(net, x, block, options.norm);
+      x = options.bottleneck ? bottleneck(net, x, block, width, options.groups, options.norm)
+                             : basic_block(net, x, block, options.norm);
       inputs = block.outputs;
     }
     result.push_back(x);

@@ -10,9 +10,9 @@ struct ResNet {
   bool bottleneck = false;  ///< three convolutions a block, four times the channels
   Norm norm = Norm::kKept;
   int64_t groups = 1;
-  int64_t group_width = 64;      ///< of the first stage, in a bottleneck
-  size_t dilated_from = 4;       ///< stages that dilate instead of striding
-  int64_t channels = 64;         ///< of the first stage
+  int64_t group_width = 64;  ///< of the first stage, in a bottleneck
+  size_t dilated_from = 4;   ///< stages that dilate instead of striding
+  int64_t channels = 64;     ///< of the first stage
 };
 
 /// What each stage makes of an image with three channels.

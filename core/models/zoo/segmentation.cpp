@@ -20,9 +20,7 @@ Value twice(Net& net, const Value& x, const std::string& name, int64_t inputs, i
   return conv_relu(net, y, "1", outputs, outputs, same(3));
 }
 
-Window atrous(int64_t rate) {
-  return {.kernel = 3, .pad = rate, .dilation = rate, .bias = false};
-}
+Window atrous(int64_t rate) { return {.kernel = 3, .pad = rate, .dilation = rate, .bias = false}; }
 
 /// Atrous spatial pyramid pooling (Chen et al. 2017).
 Value pyramid(Net& net, const Value& x, int64_t inputs, int64_t outputs) {
@@ -30,8 +28,8 @@ Value pyramid(Net& net, const Value& x, int64_t inputs, int64_t outputs) {
   Values branches = {conv_relu(net, x, "convs.0", inputs, outputs, same(1))};
   int index = 0;
   for (const int64_t rate : {4, 8, 12})
-    branches.push_back(conv_relu(net, x, fmt::format("convs.{}", ++index), inputs, outputs,
-                                 atrous(rate)));
+    branches.push_back(
+        conv_relu(net, x, fmt::format("convs.{}", ++index), inputs, outputs, atrous(rate)));
   const Value mean = net.add("GlobalAveragePool", {x});
   const Value global = conv_relu(net, mean, "convs.4", inputs, outputs, same(1));
   branches.push_back(resize_like(net, global, x, "linear"));
@@ -66,10 +64,8 @@ void unet(Net& net) {
 
 void deeplabv3(Net& net) {
   const Value image = net.input("input", kFloat, {"batch", 3, 160, 160});
-  const ResNet backbone = {.counts = {1, 1, 2, 1},
-                           .bottleneck = true,
-                           .group_width = 64,
-                           .dilated_from = 2};
+  const ResNet backbone = {
+      .counts = {1, 1, 2, 1}, .bottleneck = true, .group_width = 64, .dilated_from = 2};
   const Value x = resnet_stages(net, image, backbone).back();
   Value y = pyramid(net, x, 2048, 64);
   y = conv_relu(net, y, "classifier.1", 64, 64, same(3));

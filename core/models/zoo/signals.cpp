@@ -15,8 +15,8 @@ Value conv1d(Net& net, const Value& x, const std::string& name, int64_t inputs, 
 }
 
 /// Depthwise and pointwise convolution with normalization (Kriman et al. 2019).
-Value separable(Net& net, const Value& x, const std::string& name, int64_t inputs,
-                int64_t outputs, int64_t kernel) {
+Value separable(Net& net, const Value& x, const std::string& name, int64_t inputs, int64_t outputs,
+                int64_t kernel) {
   const Module module(net, name);
   Value y = conv1d(net, x, "0", inputs, inputs, same(kernel, 1, inputs));
   y = conv1d(net, y, "1", inputs, outputs, same(1));
@@ -109,8 +109,7 @@ void quartznet(Net& net) {
       if (j < 2) y = relu(net, y);
     }
     const Module residual(net, "res");
-    const Value skip =
-        batch_norm(net, conv1d(net, x, "0", 128, 128, same(1)), "1", 128, 1e-3f);
+    const Value skip = batch_norm(net, conv1d(net, x, "0", 128, 128, same(1)), "1", 128, 1e-3f);
     x = relu(net, net.add("Add", {y, skip}));
   }
   const Value logits = transpose(net, conv1d(net, x, "decoder", 128, 29, {}), {0, 2, 1});
@@ -141,8 +140,11 @@ void pointnet(Net& net) {
   const Value local = x;
   x = shared(net, shared(net, x, "feat2", 64, 128), "feat3", 128, 512);
   const Value global = reduce(net, "ReduceMax", x, {2});
-  const Value count = net.add("Concat", {net.ints({1, 512}), net.add("Slice",
-      {net.add("Shape", {local}), net.ints({2}), net.ints({3})})}, {{"axis", int64_t{0}}});
+  const Value count =
+      net.add("Concat",
+              {net.ints({1, 512}),
+               net.add("Slice", {net.add("Shape", {local}), net.ints({2}), net.ints({3})})},
+              {{"axis", int64_t{0}}});
   x = concat(net, {net.add("Expand", {global, count}), local}, 1);
   x = shared(net, shared(net, x, "head1", 576, 256), "head2", 256, 128);
   const Value logits = transpose(net, conv1d(net, x, "head3", 128, 50, {}), {0, 2, 1});

@@ -26,8 +26,7 @@ Value ends(Net& net, const Value& edges, int64_t index) {
 }
 
 /// What the edges carry, summed at their targets (Gilmer et al. 2017).
-Value message_layer(Net& net, const Value& x, const Value& edges, int64_t inputs,
-                    int64_t outputs) {
+Value message_layer(Net& net, const Value& x, const Value& edges, int64_t inputs, int64_t outputs) {
   const Value source = net.add("Gather", {x, ends(net, edges, 0)}, {{"axis", int64_t{0}}});
   const Value target = net.add("Gather", {x, ends(net, edges, 1)}, {{"axis", int64_t{0}}});
   const Value both = concat(net, {target, net.add("Sub", {source, target})}, -1);
@@ -48,8 +47,8 @@ void gcn(Net& net) {
   const Value adjacency = net.input("adjacency", kFloat, {128, 128});
   const Value absolute = net.add("Abs", {adjacency});
   const Value degree = reduce(net, "ReduceSum", absolute, {1});
-  const Value root = net.add("Pow", {net.add("Add", {degree, net.number(1e-3f)}),
-                                     net.number(-0.5f)});
+  const Value root =
+      net.add("Pow", {net.add("Add", {degree, net.number(1e-3f)}), net.number(-0.5f)});
   const Value rows = net.add("Mul", {absolute, root});
   const Value normal = net.add("Mul", {rows, transpose(net, root, {1, 0})});
   Value y = net.add("MatMul", {normal, linear(net, x, "conv1.lin", 256, 128, false)});
@@ -79,8 +78,8 @@ void kv_update(Net& net) {
   const Value memory = net.input("memory", kFloat, {128, 64});
   const Value slots = net.input("slots", kInt64, {16});
   const Value rows = net.input("rows", kFloat, {16, 64});
-  const Value fresh = linear(net, relu(net, linear(net, rows, "write.0", 64, 256)), "write.2", 256,
-                             64);
+  const Value fresh =
+      linear(net, relu(net, linear(net, rows, "write.0", 64, 256)), "write.2", 256, 64);
   const Value kept = net.add("ScatterND", {memory, unsqueeze(net, slots, {1}), fresh});
   const Value keys = linear(net, kept, "key", 64, 64, false);
   const Value scores = net.add("MatMul", {fresh, transpose(net, keys, {1, 0})});

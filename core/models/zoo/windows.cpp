@@ -52,9 +52,9 @@ Value roll(Net& net, const Value& x, int64_t by) {
 /// (batch, side, side, c) to (windows, 49, c).
 Value partition(Net& net, const Value& x, const Grid& g) {
   const int64_t count = g.side / kWindow;
-  const Value apart =
-      view(net, x, {extent(net, x, 0), net.integer(count), net.integer(kWindow),
-                    net.integer(count), net.integer(kWindow), net.integer(g.channels)});
+  const Value apart = view(net, x,
+                           {extent(net, x, 0), net.integer(count), net.integer(kWindow),
+                            net.integer(count), net.integer(kWindow), net.integer(g.channels)});
   const Value swapped = transpose(net, apart, {0, 1, 3, 2, 4, 5});
   return reshape(net, swapped, {-1, kWindow * kWindow, g.channels});
 }
@@ -105,8 +105,9 @@ Value masked(Net& net, const Value& scores, const Grid& g) {
   const int64_t area = kWindow * kWindow;
   const Value mask = net.initializer("attn_mask", shift_mask(g));
   const Value rows = net.add("Div", {extent(net, scores, 0), net.integer(count)});
-  const Value apart = view(net, scores, {rows, net.integer(count), net.integer(g.heads),
-                                         net.integer(area), net.integer(area)});
+  const Value apart =
+      view(net, scores,
+           {rows, net.integer(count), net.integer(g.heads), net.integer(area), net.integer(area)});
   const Value sum = net.add("Add", {apart, unsqueeze(net, unsqueeze(net, mask, {1}), {0})});
   return reshape(net, sum, {-1, g.heads, area, area});
 }
@@ -115,8 +116,9 @@ Value window_attention(Net& net, const Value& x, const Grid& g, bool shifted) {
   const int64_t area = kWindow * kWindow;
   const int64_t size = g.channels / g.heads;
   const Value packed = linear(net, x, "qkv", g.channels, 3 * g.channels);
-  const Value apart = view(net, packed, {extent(net, x, 0), net.integer(area), net.integer(3),
-                                         net.integer(g.heads), net.integer(size)});
+  const Value apart = view(net, packed,
+                           {extent(net, x, 0), net.integer(area), net.integer(3),
+                            net.integer(g.heads), net.integer(size)});
   const Value heads = transpose(net, apart, {2, 0, 3, 1, 4});
   const auto part = [&](int64_t i) {
     return net.add("Gather", {heads, net.integer(i)}, {{"axis", int64_t{0}}});

@@ -30,12 +30,13 @@ FieldTensor zipped(const Call& call, FieldDegree degree, F&& f) {
   const uint64_t* b = call.data(1).data();
   uint64_t* to = result.elements.data<uint64_t>().data();
   const Shape& shape = result.elements.shape();
-  for_each_run(shape, {broadcast_strides(call.shape(0), shape), broadcast_strides(call.shape(1), shape)},
-               [&](const Run& run) {
-                 for (int64_t i = 0; i < run.count; ++i)
-                   to[run.first + i] = f(a[run.offsets[0] + i * run.steps[0]],
-                                         b[run.offsets[1] + i * run.steps[1]]);
-               });
+  for_each_run(
+      shape, {broadcast_strides(call.shape(0), shape), broadcast_strides(call.shape(1), shape)},
+      [&](const Run& run) {
+        for (int64_t i = 0; i < run.count; ++i)
+          to[run.first + i] =
+              f(a[run.offsets[0] + i * run.steps[0]], b[run.offsets[1] + i * run.steps[1]]);
+      });
   return result;
 }
 
@@ -124,9 +125,8 @@ std::vector<FieldTensor> powers(const Call& call) {
     const auto n = static_cast<double>(e[0]);
     return {zipped(both, {n * call.degree(0).numerator, n * call.degree(0).denominator}, power)};
   }
-  const uint64_t number =
-      call.functions.declare("Pow", element_count(call.outputs[0].shape),
-                             larger(call.degree(0), exponents.degree));
+  const uint64_t number = call.functions.declare("Pow", element_count(call.outputs[0].shape),
+                                                 larger(call.degree(0), exponents.degree));
   return {zipped(both, {1, 0}, [&](uint64_t a, uint64_t b) {
     return call.functions.value(number, std::array{a, b});
   })};
@@ -179,10 +179,14 @@ void add_scaled(const Call& call, FieldTensor& result, size_t index, uint64_t sc
 }
 
 void activate(const Call& call, std::string_view activation, FieldTensor& tensor) {
-  if (activation == "relu") apply_relu(call, tensor);
-  else if (activation == "sigmoid") tensor = applied(call, "Sigmoid", std::move(tensor));
-  else if (activation == "tanh") tensor = applied(call, "Tanh", std::move(tensor));
-  else REVERIE_CHECK(activation == "none", "activation '{}'", activation);
+  if (activation == "relu")
+    apply_relu(call, tensor);
+  else if (activation == "sigmoid")
+    tensor = applied(call, "Sigmoid", std::move(tensor));
+  else if (activation == "tanh")
+    tensor = applied(call, "Tanh", std::move(tensor));
+  else
+    REVERIE_CHECK(activation == "none", "activation '{}'", activation);
 }
 
 std::vector<Kernel> elementwise_kernels() {

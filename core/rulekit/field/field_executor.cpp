@@ -68,8 +68,7 @@ std::vector<FieldTensor> run_reference(const reference::KernelRow& kernel, const
     degree = larger(degree, input.degree);
   }
   std::vector<TensorType> outputs;
-  for (const TensorType& type : call.outputs)
-    outputs.push_back({held_as(type.dtype), type.shape});
+  for (const TensorType& type : call.outputs) outputs.push_back({held_as(type.dtype), type.shape});
   std::vector<FieldTensor> results;
   for (Tensor& result : kernel.run({inputs, outputs, call.attributes}))
     results.push_back({std::move(result), degree});

@@ -26,11 +26,11 @@ FieldDegree larger(FieldDegree a, FieldDegree b);
 /// Of the polynomial that is nought where quotients with these degrees are equal.
 double degree_of_difference(FieldDegree a, FieldDegree b);
 
-/// Stands in for functions that are no polynomials, at one random point. Each is a keyed hash of its
-/// arguments: nothing holds of it but that equal arguments give equal values.
+/// Stands in for functions that are no polynomials, at one random point. Each is a keyed hash of
+/// its arguments: nothing holds of it but that equal arguments give equal values.
 ///
-/// Greatest and least elements are those of the free semilattice over the field: the hash of the set
-/// of the elements that they were chosen from. What holds of them is what follows from
+/// Greatest and least elements are those of the free semilattice over the field: the hash of the
+/// set of the elements that they were chosen from. What holds of them is what follows from
 /// associativity, commutativity and idempotence; the greatest of one element is that element.
 ///
 /// That two applications with different arguments agree, or arguments that differ as quotients of
@@ -43,7 +43,8 @@ class FieldFunctions {
 
   enum class Extreme { kGreatest, kLeast };
 
-  /// Says that a function will be asked `applications` times for arguments of that degree. Its number.
+  /// Says that a function will be asked `applications` times for arguments of that degree. Its
+  /// number.
   uint64_t declare(std::string_view function, int64_t applications, FieldDegree argument);
   uint64_t value(uint64_t function, std::span<const uint64_t> arguments) const;
   /// The greatest or least of elements; of none, the lowest or highest number of the type.
@@ -76,7 +77,7 @@ class FieldFunctions {
   uint64_t key_;
   bool divided_by_zero_ = false;
   std::map<std::string, Use, std::less<>> uses_;
-  Sets sets_[2];  ///< of greatest, of least
+  Sets sets_[2];                  ///< of greatest, of least
   std::vector<uint64_t> leaves_;  ///< scratch
 };
 

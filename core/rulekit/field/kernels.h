@@ -41,8 +41,8 @@ std::vector<Kernel> reduction_kernels();
 std::vector<Kernel> movement_kernels();
 
 /// The element for a number that a graph holds, as a weight or as an attribute: that of the nearest
-/// 32-bit number, which stands for a fraction with numerator and denominator of at most 64 where it is
-/// the nearest to one: rules mean it so when they write 1 / 9. InputError for NaN and infinity.
+/// 32-bit number, which stands for a fraction with numerator and denominator of at most 64 where it
+/// is the nearest to one: rules mean it so when they write 1 / 9. InputError for NaN and infinity.
 uint64_t element_of(double number);
 /// Applies none, relu, sigmoid or tanh in place.
 void activate(const Call& call, std::string_view activation, FieldTensor& tensor);

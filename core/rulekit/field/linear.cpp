@@ -21,8 +21,8 @@ struct Matrix {
 };
 
 /// out[rows, columns] = a * b, row-major.
-void multiply_matrices(const Matrix& a, const Matrix& b, int64_t rows, int64_t inner, int64_t columns,
-              uint64_t* out) {
+void multiply_matrices(const Matrix& a, const Matrix& b, int64_t rows, int64_t inner,
+                       int64_t columns, uint64_t* out) {
   for (int64_t row = 0; row < rows; ++row)
     for (int64_t column = 0; column < columns; ++column) {
       ProductSum sum;
@@ -61,9 +61,10 @@ std::vector<FieldTensor> matmul(const Call& call) {
   for_each_run(batch, {broadcast_strides(batch_a, batch), broadcast_strides(batch_b, batch)},
                [&](const Run& run) {
                  for (int64_t i = 0; i < run.count; ++i)
-                   multiply_matrices({left + (run.offsets[0] + i * run.steps[0]) * rows * inner, inner, 1},
-                            {right + (run.offsets[1] + i * run.steps[1]) * inner * columns, columns, 1},
-                            rows, inner, columns, out + (run.first + i) * rows * columns);
+                   multiply_matrices(
+                       {left + (run.offsets[0] + i * run.steps[0]) * rows * inner, inner, 1},
+                       {right + (run.offsets[1] + i * run.steps[1]) * inner * columns, columns, 1},
+                       rows, inner, columns, out + (run.first + i) * rows * columns);
                });
   epilogue(call, result, 1);
   return {result};
@@ -79,7 +80,8 @@ std::vector<FieldTensor> general_product(const Call& call) {
   FieldTensor result = call.new_output(degree_of_products(call, inner));
   const auto elements = result.elements.data<uint64_t>();
   const Shape& shape = result.elements.shape();
-  multiply_matrices(matrix(kA, "transA"), matrix(kB, "transB"), shape[0], inner, shape[1], elements.data());
+  multiply_matrices(matrix(kA, "transA"), matrix(kB, "transB"), shape[0], inner, shape[1],
+                    elements.data());
   const uint64_t alpha = element_of(call.attributes.number("alpha"));
   for (uint64_t& x : elements) x = multiply(alpha, x);
   epilogue(call, result, element_of(call.attributes.number("beta")));
@@ -99,8 +101,8 @@ std::vector<FieldTensor> convolution(const Call& call) {
   const Shape& x = call.shape(kA);
   const Shape& filter = call.shape(kB);
   FieldTensor result = call.new_output({});
-  const reference::Window window = reference::window_of(
-      x, result.elements.shape(), call.attributes, std::span(filter).subspan(2));
+  const reference::Window window = reference::window_of(x, result.elements.shape(), call.attributes,
+                                                        std::span(filter).subspan(2));
   const int64_t group = call.attributes.integer("group");
   const int64_t channels = filter[1];
   const int64_t filters = filter[0] / group;
@@ -145,8 +147,8 @@ std::vector<FieldTensor> transposed_convolution(const Call& call) {
   const int64_t inputs = x[1] / call.attributes.integer("group");
   FieldTensor result = call.new_output({});
   // The window of the convolution whose transposition this is reads the result and writes x.
-  const reference::Window window = reference::window_of(
-      result.elements.shape(), x, call.attributes, std::span(filter).subspan(2));
+  const reference::Window window = reference::window_of(result.elements.shape(), x, call.attributes,
+                                                        std::span(filter).subspan(2));
   result.degree = degree_of_products(call, inputs * window.taps());
   uint64_t* out = result.elements.data<uint64_t>().data();
   const int64_t channels = result.elements.shape()[1];

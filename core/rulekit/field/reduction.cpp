@@ -45,8 +45,8 @@ Lists reduced_elements(const Call& call) {
   return lists;
 }
 
-/// For every element of a pooling's result, those that its window sees, and how many taps lie within
-/// the padded input.
+/// For every element of a pooling's result, those that its window sees, and how many taps lie
+/// within the padded input.
 struct Windows {
   Lists lists{{}, 0};
   std::vector<int64_t> padded;
@@ -54,15 +54,14 @@ struct Windows {
 
 Windows windows_of(const Call& call) {
   const Shape& shape = call.outputs[0].shape;
-  const reference::Window window = reference::window_of(
-      call.shape(0), shape, call.attributes, call.attributes.integers("kernel_shape"));
+  const reference::Window window = reference::window_of(call.shape(0), shape, call.attributes,
+                                                        call.attributes.integers("kernel_shape"));
   Windows result;
   const auto from = call.data(0);
   std::vector<std::vector<reference::Tap>> taps(static_cast<size_t>(window.out_size()));
   std::vector<int64_t> padded;
   for (size_t position = 0; position < taps.size(); ++position)
-    padded.push_back(
-        reference::taps_at(window, static_cast<int64_t>(position), taps[position]));
+    padded.push_back(reference::taps_at(window, static_cast<int64_t>(position), taps[position]));
   for (int64_t plane = 0; plane < shape[0] * shape[1]; ++plane) {
     for (const auto& seen : taps) {
       for (const reference::Tap& tap : seen)

@@ -105,7 +105,8 @@ ValueId Basis::resolve(const Identity& identity, int at, const Binding& binding)
   const Identity::Node& node = identity.nodes[static_cast<size_t>(at)];
   if (node.op < 0) return binding[static_cast<size_t>(node.variable)];
   Application application;
-  const bool known = resolve_root(identity, at, binding, application) && !unproved_.contains(application);
+  const bool known =
+      resolve_root(identity, at, binding, application) && !unproved_.contains(application);
   return known ? values_.find(application) : kNoValue;
 }
 
@@ -116,7 +117,8 @@ bool Basis::is_well_formed(const Application& application) const {
     return id == kNoValue ? kAbsent : values_.extents(id);
   };
   return infer(values_.operators()[application.op], extents(application.a), extents(application.b),
-               values_.world()).has_value();
+               values_.world())
+      .has_value();
 }
 
 template <class Visit>
@@ -140,9 +142,8 @@ bool Basis::any_instance(const Application& application, Visit visit) const {
 
 bool Basis::follows(const Candidate& candidate) const {
   constexpr size_t kMostVisited = 64;
-  const Application& first = candidate.value == kNoValue
-                                 ? candidate.first
-                                 : values_[candidate.value].application;
+  const Application& first =
+      candidate.value == kNoValue ? candidate.first : values_[candidate.value].application;
   const int most = values_.operators_of(candidate.application) + 1;
   std::vector<Application> reached = {candidate.application};
   const auto visit = [&](const Application& result) {

@@ -21,15 +21,15 @@ class Basis {
 
   const std::vector<Identity>& identities() const { return identities_; }
   void keep(const Identity& identity);
-  /// Applications that have a known value in the enumeration, and for which no accepted identity says so.
-  /// No chain leads over them.
+  /// Applications that have a known value in the enumeration, and for which no accepted identity
+  /// says so. No chain leads over them.
   const std::set<Application>& unproved() const { return unproved_; }
   void distrust(const Application& application) { unproved_.insert(application); }
   void clear();
 
-  /// Whether a chain of instances of what is accepted, through graphs of at most one operator more, turns
-  /// the candidate's application into the first one of its value, or into one that comes before it and
-  /// was not found unproved: that one is equal to the first one.
+  /// Whether a chain of instances of what is accepted, through graphs of at most one operator more,
+  /// turns the candidate's application into the first one of its value, or into one that comes
+  /// before it and was not found unproved: that one is equal to the first one.
   bool follows(const Candidate& candidate) const;
   /// Whether the parts of the value `whole` along the axis of `split` are known to be `first` and
   /// `second` by an instance of something accepted that has two outputs.

@@ -20,8 +20,8 @@ class Reader {
   Reader(const std::string& path, const std::string& bytes) : path_(path), bytes_(bytes) {}
   const char* take(size_t size) {
     if (size > bytes_.size() - at_)
-      throw InputError("'{}' is no checkpoint of rules generate, or damaged: remove it to begin anew",
-                       path_);
+      throw InputError(
+          "'{}' is no checkpoint of rules generate, or damaged: remove it to begin anew", path_);
     at_ += size;
     return bytes_.data() + at_ - size;
   }
@@ -39,10 +39,9 @@ class Reader {
 };
 
 void put(std::string& bytes, const Candidate& candidate) {
-  const uint32_t words[] = {candidate.application.op, candidate.application.a,
-                            candidate.application.b,  candidate.value,
-                            candidate.first.op,       candidate.first.a,
-                            candidate.first.b};
+  const uint32_t words[] = {
+      candidate.application.op, candidate.application.a, candidate.application.b, candidate.value,
+      candidate.first.op,       candidate.first.a,       candidate.first.b};
   put(bytes, words, sizeof words);
 }
 
@@ -84,18 +83,21 @@ Identity take_identity(Reader& reader) {
 
 }  // namespace
 
-void write_checkpoint(const std::string& path, const std::string& options, const Checkpoint& state) {
+void write_checkpoint(const std::string& path, const std::string& options,
+                      const Checkpoint& state) {
   std::string bytes = kMagic;
-  const uint64_t head[] = {options.size(),       state.parts,           state.counts.graphs,
-                           state.counts.values,  state.counts.pairs,    state.candidates.size(),
-                           state.considered,     state.pruned.follows,  state.pruned.unequal,
-                           state.pruned.repeated, state.identities.size(),
-                           state.unproved.size()};
+  const uint64_t head[] = {options.size(),          state.parts,
+                           state.counts.graphs,     state.counts.values,
+                           state.counts.pairs,      state.candidates.size(),
+                           state.considered,        state.pruned.follows,
+                           state.pruned.unequal,    state.pruned.repeated,
+                           state.identities.size(), state.unproved.size()};
   put(bytes, head, sizeof head);
   bytes += options;
   for (const Candidate& candidate : state.candidates) put(bytes, candidate);
   for (const Identity& identity : state.identities) put(bytes, identity);
-  for (const Application& application : state.unproved) put(bytes, Candidate{application, kNoValue, {}});
+  for (const Application& application : state.unproved)
+    put(bytes, Candidate{application, kNoValue, {}});
   const uint32_t sum = crc32c(bytes);
   put(bytes, &sum, sizeof sum);
   write_file(path, bytes);
@@ -116,12 +118,14 @@ std::optional<Checkpoint> read_checkpoint(const std::string& path, const std::st
   const uint64_t identities = reader.number(), unproved = reader.number();
   const std::string made_for(reader.take(length), length);
   if (made_for != options)
-    throw InputError("'{}' is a checkpoint of '{}', not of '{}': give the same options, or remove it",
-                     path, made_for, options);
+    throw InputError(
+        "'{}' is a checkpoint of '{}', not of '{}': give the same options, or remove it", path,
+        made_for, options);
   reader.take(count > bytes.size() ? bytes.size() : 0);
   for (uint64_t i = 0; i < count; ++i) state.candidates.push_back(take_candidate(reader));
   for (uint64_t i = 0; i < identities; ++i) state.identities.push_back(take_identity(reader));
-  for (uint64_t i = 0; i < unproved; ++i) state.unproved.push_back(take_candidate(reader).application);
+  for (uint64_t i = 0; i < unproved; ++i)
+    state.unproved.push_back(take_candidate(reader).application);
   uint32_t sum = 0;
   const size_t end = reader.at();
   std::memcpy(&sum, reader.take(sizeof sum), sizeof sum);

@@ -22,7 +22,7 @@ struct Checkpoint {
   LevelCounts counts;
   std::vector<Candidate> candidates;
   uint64_t considered = 0;  ///< of the candidates, in the order in which they are
-  PruneCounts pruned;       ///< since the beginning, as are the identities; both when considered > 0
+  PruneCounts pruned;  ///< since the beginning, as are the identities; both when considered > 0
   std::vector<Identity> identities;
   std::vector<Application> unproved;  ///< as the identities
   bool operator==(const Checkpoint&) const = default;

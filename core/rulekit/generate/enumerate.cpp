@@ -46,7 +46,8 @@ void Enumerator::collect_buckets(int level) {
   }
 }
 
-/// Pairs of a value with those that its graph computes on the way, and with the other output of a Split.
+/// Pairs of a value with those that its graph computes on the way, and with the other output of a
+/// Split.
 void Enumerator::add_inside(ValueId a) {
   std::vector<ValueId> parts;
   const std::function<void(ValueId)> walk = [&](ValueId id) {
@@ -82,7 +83,8 @@ void Enumerator::add_job(Job job, size_t count, size_t each) {
 
 void Enumerator::add_unary(uint8_t op, int level) {
   for (const auto& [extents, ids] : buckets_[static_cast<size_t>(level - 1)]) {
-    const auto to = infer(values_.operators()[op], values_.extents_at(extents), {}, values_.world());
+    const auto to =
+        infer(values_.operators()[op], values_.extents_at(extents), {}, values_.world());
     if (!to) continue;
     Job job;
     job.op = op;
@@ -99,8 +101,8 @@ void Enumerator::add_binary(uint8_t op, int level) {
     for (int j = std::max(1, level - 1 - i); j <= level - 2; ++j) add_pairs(op, i, j);
   const Operator& what = values_.operators()[op];
   for (const auto& [extents, pairs] : inside_) {
-    const auto to = infer(what, values_.extents_at(extents.first), values_.extents_at(extents.second),
-                          values_.world());
+    const auto to = infer(what, values_.extents_at(extents.first),
+                          values_.extents_at(extents.second), values_.world());
     if (!to) continue;
     Job job;
     job.op = op;
@@ -116,8 +118,7 @@ void Enumerator::add_pairs(uint8_t op, int i, int j) {
   if (is_commutative(what.kind) && i > j) return;  // values of fewer operators have lower numbers
   for (const auto& [ea, a] : buckets_[static_cast<size_t>(i)])
     for (const auto& [eb, b] : buckets_[static_cast<size_t>(j)]) {
-      const auto to =
-          infer(what, values_.extents_at(ea), values_.extents_at(eb), values_.world());
+      const auto to = infer(what, values_.extents_at(ea), values_.extents_at(eb), values_.world());
       if (!to) continue;
       Job job;
       job.op = op;
@@ -140,7 +141,8 @@ std::vector<Enumerator::Found> Enumerator::produce(const Job& job, bool all) con
     if (values_.operators_of(application) != level_) return;
     static const Extents kAbsent;
     evaluate(op, a == kNoValue ? kAbsent : values_.extents(a),
-             a == kNoValue ? nullptr : values_.content(a), b == kNoValue ? kAbsent : values_.extents(b),
+             a == kNoValue ? nullptr : values_.content(a),
+             b == kNoValue ? kAbsent : values_.extents(b),
              b == kNoValue ? nullptr : values_.content(b), to, out);
     found.push_back({ValueTable::fingerprint(to, out), application, job.to});
   };
@@ -184,8 +186,10 @@ bool Enumerator::run(size_t part, bool store_values, std::vector<Candidate>& can
       }
       const auto next = static_cast<uint32_t>(fresh.size());
       const uint32_t at = seen.insert(found.fingerprint, next);
-      if (at == next) fresh.push_back(found);
-      else candidates.push_back({found.application, kNoValue, fresh[at].application});
+      if (at == next)
+        fresh.push_back(found);
+      else
+        candidates.push_back({found.application, kNoValue, fresh[at].application});
     }
     progress_(++done_, steps_);
     stopped = stopped || stop_.requested();
@@ -214,7 +218,8 @@ void Enumerator::store(const std::vector<Found>& fresh, std::vector<Candidate>& 
     const Extents to = values_.extents_at(found.to);
     static const Extents kAbsent;
     evaluate(values_.operators()[op], a == kNoValue ? kAbsent : values_.extents(a),
-             a == kNoValue ? nullptr : values_.content(a), b == kNoValue ? kAbsent : values_.extents(b),
+             a == kNoValue ? nullptr : values_.content(a),
+             b == kNoValue ? kAbsent : values_.extents(b),
              b == kNoValue ? nullptr : values_.content(b), to, out);
     values_.add(found.application, found.to, found.fingerprint,
                 {out, static_cast<size_t>(to.size())});

@@ -11,8 +11,8 @@
 
 namespace reverie::generate {
 
-/// Two graphs with the same value: the one that `application` completes, and that of `value` or, where
-/// this is kNoValue, the one that `first` completes.
+/// Two graphs with the same value: the one that `application` completes, and that of `value` or,
+/// where this is kNoValue, the one that `first` completes.
 struct Candidate {
   Application application;
   ValueId value = kNoValue;
@@ -27,15 +27,17 @@ struct LevelCounts {
   bool operator==(const LevelCounts&) const = default;
 };
 
-/// All graphs of a number of operators whose parts are first graphs of their values: what another graph
-/// of such a part would add follows by replacing that part. An operator is not applied to a value twice.
+/// All graphs of a number of operators whose parts are first graphs of their values: what another
+/// graph of such a part would add follows by replacing that part. An operator is not applied to a
+/// value twice.
 class Enumerator {
  public:
   /// Calls `progress` with the number of finished and of all steps of a level.
   Enumerator(ValueTable& values, int threads, const StopToken& stop,
              std::function<void(int64_t, int64_t)> progress);
 
-  /// The parts of the work for a level, one after the other: graphs whose results have equal extents.
+  /// The parts of the work for a level, one after the other: graphs whose results have equal
+  /// extents.
   size_t prepare(int level);
   /// Leaves out the first parts, which have been run before.
   void skip(size_t parts);

@@ -148,7 +148,9 @@ void transpose(const Extents& ea, const uint64_t* a, uint64_t* out) {
 void constant(Kind kind, const Extents& to, uint64_t* out) {
   const auto size = static_cast<size_t>(to.size());
   std::fill(out, out + size,
-            kind == Kind::kOne ? 1 : kind == Kind::kPoolKernel ? field::inverse(9) : uint64_t{0});
+            kind == Kind::kOne          ? 1
+            : kind == Kind::kPoolKernel ? field::inverse(9)
+                                        : uint64_t{0});
   if (kind == Kind::kIdentityMatrix)
     for (size_t i = 0; i < to.dim[0]; ++i) out[i * to.dim[1] + i] = 1;
   if (kind == Kind::kIdentityConv)
@@ -164,34 +166,56 @@ void evaluate(const Operator& op, const Extents& ea, const uint64_t* a, const Ex
     for (size_t i = 0; i < size; ++i) out[i] = body(i);
   };
   switch (op.kind) {
-    case Kind::kMatMul: return product(ea, a, eb, b, out);
-    case Kind::kAdd: return each([&](size_t i) { return field::add(a[i], b[i]); });
-    case Kind::kSub: return each([&](size_t i) { return field::subtract(a[i], b[i]); });
-    case Kind::kMul: return each([&](size_t i) { return field::multiply(a[i], b[i]); });
-    case Kind::kDiv: return each([&](size_t i) { return field::multiply(a[i], reciprocal(b[i])); });
-    case Kind::kScale: return each([&](size_t i) { return field::multiply(a[i], b[0]); });
-    case Kind::kRelu: return each([&](size_t i) { return relu(a[i]); });
-    case Kind::kSigmoid: case Kind::kTanh: return each([&](size_t i) { return keyed(op.kind, a[i]); });
-    case Kind::kConv: return convolution(ea, a, eb, b, out);
+    case Kind::kMatMul:
+      return product(ea, a, eb, b, out);
+    case Kind::kAdd:
+      return each([&](size_t i) { return field::add(a[i], b[i]); });
+    case Kind::kSub:
+      return each([&](size_t i) { return field::subtract(a[i], b[i]); });
+    case Kind::kMul:
+      return each([&](size_t i) { return field::multiply(a[i], b[i]); });
+    case Kind::kDiv:
+      return each([&](size_t i) { return field::multiply(a[i], reciprocal(b[i])); });
+    case Kind::kScale:
+      return each([&](size_t i) { return field::multiply(a[i], b[0]); });
+    case Kind::kRelu:
+      return each([&](size_t i) { return relu(a[i]); });
+    case Kind::kSigmoid:
+    case Kind::kTanh:
+      return each([&](size_t i) { return keyed(op.kind, a[i]); });
+    case Kind::kConv:
+      return convolution(ea, a, eb, b, out);
     case Kind::kConvRelu:
       convolution(ea, a, eb, b, out);
       return each([&](size_t i) { return relu(out[i]); });
     case Kind::kAveragePool: {
       constexpr uint64_t kNinth = field::inverse(9);
-      return pool(ea, a, out, [](uint64_t x) { return x; },
-                  [](uint64_t sum) { return field::multiply(sum, kNinth); });
+      return pool(
+          ea, a, out, [](uint64_t x) { return x; },
+          [](uint64_t sum) { return field::multiply(sum, kNinth); });
     }
     case Kind::kMaxPool:
-      return pool(ea, a, out, [](uint64_t x) { return keyed(Kind::kMaxPool, x); },
-                  [](uint64_t sum) { return keyed(Kind::kMaxPool, sum); });
-    case Kind::kSoftmax: return softmax(ea, a, out);
-    case Kind::kReduceSum: return reduce_sum(ea, a, static_cast<size_t>(op.axis), out);
-    case Kind::kReshape: std::copy_n(a, size, out); return;
-    case Kind::kConcat: return concat(ea, a, eb, b, static_cast<size_t>(op.axis), out);
-    case Kind::kSplitFirst: case Kind::kSplitSecond: return split(op, ea, a, to, out);
-    case Kind::kTranspose: return transpose(ea, a, out);
-    case Kind::kEnlarge: return enlarge(ea, a, out);
-    default: return constant(op.kind, to, out);
+      return pool(
+          ea, a, out, [](uint64_t x) { return keyed(Kind::kMaxPool, x); },
+          [](uint64_t sum) { return keyed(Kind::kMaxPool, sum); });
+    case Kind::kSoftmax:
+      return softmax(ea, a, out);
+    case Kind::kReduceSum:
+      return reduce_sum(ea, a, static_cast<size_t>(op.axis), out);
+    case Kind::kReshape:
+      std::copy_n(a, size, out);
+      return;
+    case Kind::kConcat:
+      return concat(ea, a, eb, b, static_cast<size_t>(op.axis), out);
+    case Kind::kSplitFirst:
+    case Kind::kSplitSecond:
+      return split(op, ea, a, to, out);
+    case Kind::kTranspose:
+      return transpose(ea, a, out);
+    case Kind::kEnlarge:
+      return enlarge(ea, a, out);
+    default:
+      return constant(op.kind, to, out);
   }
 }
 

@@ -43,7 +43,8 @@ class Generator {
     for (int level = 1; level <= options_.depth && result_.complete; ++level) run_level(level);
     if (result_.complete) add_two_outputs();
     result_.counts.identities = basis_.identities().size();
-    for (const Identity& identity : basis_.identities()) result_.counts.narrow += !identity.is_sayable;
+    for (const Identity& identity : basis_.identities())
+      result_.counts.narrow += !identity.is_sayable;
     return std::move(result_);
   }
 
@@ -72,8 +73,10 @@ class Generator {
     result_.counts.pairs += state.counts.pairs;
     prune(level, state);
     if (last) return;
-    if (result_.complete) note_equal(in_order(level, std::move(state.candidates)));
-    else begin_checkpoint();
+    if (result_.complete)
+      note_equal(in_order(level, std::move(state.candidates)));
+    else
+      begin_checkpoint();
   }
 
   /// What a stop before the last level leaves.
@@ -82,12 +85,13 @@ class Generator {
     if (!file_exists(options_.checkpoint)) save(nothing, true);
   }
 
-  /// Applications that are proved equal to the first one of their value. Those with inputs renamed were
-  /// not considered by themselves.
+  /// Applications that are proved equal to the first one of their value. Those with inputs renamed
+  /// were not considered by themselves.
   void note_equal(const std::vector<Candidate>& candidates) {
     for (const Candidate& candidate : candidates) {
       const uint32_t support = values_.support_of(candidate.application);
-      if (is_renamed(candidate) && !basis_.follows(candidate)) basis_.distrust(candidate.application);
+      if (is_renamed(candidate) && !basis_.follows(candidate))
+        basis_.distrust(candidate.application);
       if ((support & ~values_[candidate.value].support) == 0 &&
           !basis_.unproved().contains(candidate.application))
         values_.add_equal(candidate.value, candidate.application);
@@ -184,10 +188,10 @@ class Generator {
       ++result_.counts.follows;
       return;
     }
-    const Application& first = candidate.value == kNoValue
-                                   ? candidate.first
-                                   : values_[candidate.value].application;
-    if (!keep(maker_.make({first}, {candidate.application}))) basis_.distrust(candidate.application);
+    const Application& first =
+        candidate.value == kNoValue ? candidate.first : values_[candidate.value].application;
+    if (!keep(maker_.make({first}, {candidate.application})))
+      basis_.distrust(candidate.application);
   }
 
   /// Whether it is one that is accepted, or an instance of one.
@@ -224,8 +228,8 @@ class Generator {
     int splits;  ///< in the graphs of `first` and `second`
   };
 
-  /// Parts of values that graphs without that Split compute. Those without any Split come first: that
-  /// a Split can be put in front of what they read is of no use to who matches them.
+  /// Parts of values that graphs without that Split compute. Those without any Split come first:
+  /// that a Split can be put in front of what they read is of no use to who matches them.
   void add_two_outputs() {
     std::vector<Parts> all;
     for (ValueId whole = 0; whole < values_.size(); ++whole) {
@@ -246,8 +250,9 @@ class Generator {
       if (basis_.follows(parts.split, parts.whole, parts.first, parts.second))
         ++result_.counts.follows;
       else
-        keep(maker_.make({values_[parts.first].application, values_[parts.second].application},
-                         {split_of(parts.split, parts.whole), split_of(parts.split + 1, parts.whole)}));
+        keep(maker_.make(
+            {values_[parts.first].application, values_[parts.second].application},
+            {split_of(parts.split, parts.whole), split_of(parts.split + 1, parts.whole)}));
   }
 
   static Application split_of(int op, ValueId whole) {
@@ -325,11 +330,14 @@ std::string description(const GenerateOptions& options, const GenerateCounts& co
   return fmt::format(
       "# reverie rules generate --depth {} --operators {} --seed {}\n"
       "# {} graphs, {} distinct values, {} pairs of equal ones.\n"
-      "# Left out: {} with inputs renamed, {} that follow from accepted ones, {} that differ on other\n"
-      "# inputs, {} that repeat an identity. Kept: {} identities, each in the directions in which it\n"
+      "# Left out: {} with inputs renamed, {} that follow from accepted ones, {} that differ on "
+      "other\n"
+      "# inputs, {} that repeat an identity. Kept: {} identities, each in the directions in which "
+      "it\n"
       "# is a rule, but for {} that hold only for some extents of kernels.\n",
       options.depth, options.operators, options.seed, counts.graphs, counts.values, counts.pairs,
-      counts.renamed, counts.follows, counts.unequal, counts.repeated, counts.identities, counts.narrow);
+      counts.renamed, counts.follows, counts.unequal, counts.repeated, counts.identities,
+      counts.narrow);
 }
 
 }  // namespace reverie

@@ -86,9 +86,8 @@ Identity shared(const Identity& identity) { return copied(identity, true); }
 bool Identity::is_rule() const {
   const std::set<int> read = variables_of(*this, left);
   const std::set<int> used = variables_of(*this, right);
-  const bool computes = std::all_of(left.begin(), left.end(), [&](int node) {
-    return nodes[static_cast<size_t>(node)].op >= 0;
-  });
+  const bool computes = std::all_of(
+      left.begin(), left.end(), [&](int node) { return nodes[static_cast<size_t>(node)].op >= 0; });
   return computes && std::includes(read.begin(), read.end(), used.begin(), used.end());
 }
 
@@ -99,7 +98,9 @@ Identity Identity::reversed() const {
 }
 
 IdentityMaker::IdentityMaker(const ValueTable& values, int most_operators, uint64_t seed)
-    : values_(values), most_operators_(most_operators), worlds_(other_worlds(values.world(), seed)) {}
+    : values_(values),
+      most_operators_(most_operators),
+      worlds_(other_worlds(values.world(), seed)) {}
 
 /// The two outputs of a Split are one operator.
 int IdentityMaker::operators_in(const Identity& identity, const std::vector<int>& roots) const {
@@ -107,7 +108,8 @@ int IdentityMaker::operators_in(const Identity& identity, const std::vector<int>
   for (const int at : nodes_of(identity, roots)) {
     const Identity::Node& node = identity.nodes[static_cast<size_t>(at)];
     if (node.op < 0) continue;
-    const bool second = values_.operators()[static_cast<size_t>(node.op)].kind == Kind::kSplitSecond;
+    const bool second =
+        values_.operators()[static_cast<size_t>(node.op)].kind == Kind::kSplitSecond;
     operators.emplace(second ? node.op - 1 : node.op, node.a, node.b);
   }
   return static_cast<int>(operators.size());
@@ -121,8 +123,7 @@ int IdentityMaker::add(const Application& application, Identity& identity) {
     const int at = add_variable(identity);
     inputs_.emplace_back(application.a, at);
     for (size_t world = 0; world < worlds_.size(); ++world)
-      extents_[world].push_back(
-          extents_of(values_.inputs()[application.a], worlds_[world]));
+      extents_[world].push_back(extents_of(values_.inputs()[application.a], worlds_[world]));
     return at;
   }
   node.op = application.op;
@@ -147,8 +148,7 @@ Identity IdentityMaker::make(const std::vector<Application>& left,
   inputs_.clear();
   extents_.assign(worlds_.size(), {});
   for (const Application& application : left) identity.left.push_back(add(application, identity));
-  for (const Application& application : right)
-    identity.right.push_back(add(application, identity));
+  for (const Application& application : right) identity.right.push_back(add(application, identity));
   return identity;
 }
 
@@ -203,7 +203,8 @@ bool IdentityMaker::holds(const Identity& identity) const {
 
 bool IdentityMaker::holds_for_all_kernels(const Identity& identity) const {
   for (size_t world = 0; world < worlds_.size(); ++world)
-    if (worlds_[world].turned_kernels != 0 && !agree(identity, world, 0).value_or(true)) return false;
+    if (worlds_[world].turned_kernels != 0 && !agree(identity, world, 0).value_or(true))
+      return false;
   return true;
 }
 
@@ -216,8 +217,8 @@ bool IdentityMaker::replace_common(Identity& identity) {
     const auto is_root = [&](const std::vector<int>& roots) {
       return std::find(roots.begin(), roots.end(), node) != roots.end();
     };
-    if (identity.nodes[at].op < 0 || arity(values_.operators()[static_cast<size_t>(
-                                               identity.nodes[at].op)].kind) == 0)
+    if (identity.nodes[at].op < 0 ||
+        arity(values_.operators()[static_cast<size_t>(identity.nodes[at].op)].kind) == 0)
       continue;
     if (!left.contains(node) || !right.contains(node) || is_root(identity.left) ||
         is_root(identity.right))
@@ -276,7 +277,8 @@ bool IdentityMaker::split_variable(Identity& identity) {
 }
 
 Identity IdentityMaker::generalised(Identity identity) {
-  while (replace_common(identity) || split_variable(identity)) {}
+  while (replace_common(identity) || split_variable(identity)) {
+  }
   return identity;
 }
 

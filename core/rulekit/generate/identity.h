@@ -22,11 +22,12 @@ struct Identity {
   std::vector<Node> nodes;
   std::vector<int> left, right;  ///< nodes
   int variables = 0;
-  bool is_sayable = true;  ///< false: it holds only for some extents of kernels
+  bool is_sayable = true;   ///< false: it holds only for some extents of kernels
   bool is_accepted = true;  ///< false: nothing is taken to follow from it
 
   bool operator==(const Identity&) const = default;
-  /// Whether the right side reads only what the left side reads, and the left side computes something.
+  /// Whether the right side reads only what the left side reads, and the left side computes
+  /// something.
   bool is_rule() const;
   Identity reversed() const;
 };
@@ -42,8 +43,8 @@ class IdentityMaker {
   /// Whether both sides agree on fresh random inputs, also of other extents. Only for the identity
   /// that `make` returned last and what `generalised` made of it.
   bool holds(const Identity& identity) const;
-  /// Whether both sides agree, where they are well-formed, when the kernels have other extents than in
-  /// the enumeration; a rule cannot say what a kernel's extents are. For the same identities.
+  /// Whether both sides agree, where they are well-formed, when the kernels have other extents than
+  /// in the enumeration; a rule cannot say what a kernel's extents are. For the same identities.
   bool holds_for_all_kernels(const Identity& identity) const;
   /// With parts that both sides have in common replaced by variables, and a variable per group of
   /// its uses, wherever the two sides still agree.

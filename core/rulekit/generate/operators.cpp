@@ -29,8 +29,14 @@ const std::vector<Family>& families() {
       {"relu", {{kRelu}}, true},
       {"concat", {{kConcat, 2, 0}, {kConcat, 2, 1}, {kConcat, 4, 0}, {kConcat, 4, 1}}, true},
       {"split",
-       {{kSplitFirst, 2, 0}, {kSplitSecond, 2, 0}, {kSplitFirst, 2, 1}, {kSplitSecond, 2, 1},
-        {kSplitFirst, 4, 0}, {kSplitSecond, 4, 0}, {kSplitFirst, 4, 1}, {kSplitSecond, 4, 1}},
+       {{kSplitFirst, 2, 0},
+        {kSplitSecond, 2, 0},
+        {kSplitFirst, 2, 1},
+        {kSplitSecond, 2, 1},
+        {kSplitFirst, 4, 0},
+        {kSplitSecond, 4, 0},
+        {kSplitFirst, 4, 1},
+        {kSplitSecond, 4, 1}},
        true},
       {"transpose", {{kTranspose, 2}}, true},
       {"enlarge", {{kEnlarge}}, true},
@@ -88,9 +94,12 @@ std::optional<Extents> infer_constant(const Operator& op, const World& world) {
   const int width = world.width;
   const int channels = world.channels;
   switch (op.kind) {
-    case Kind::kIdentityMatrix: return matrix(width, width);
-    case Kind::kIdentityConv: return tensor4(channels, channels, 3, 3);
-    case Kind::kPoolKernel: return tensor4(channels, 1, 3, 3);
+    case Kind::kIdentityMatrix:
+      return matrix(width, width);
+    case Kind::kIdentityConv:
+      return tensor4(channels, channels, 3, 3);
+    case Kind::kPoolKernel:
+      return tensor4(channels, 1, 3, 3);
     default:
       return op.rank == 2 ? matrix(world.rows, width)
                           : tensor4(world.batch, channels, world.height, world.breadth);
@@ -120,9 +129,8 @@ std::optional<Extents> infer_split(const Operator& op, const Extents& a) {
   const auto axis = static_cast<size_t>(op.axis);
   if (a.rank != op.rank || a.piece[axis] == 0) return {};
   Extents to = a;
-  to.dim[axis] = op.kind == Kind::kSplitFirst
-                     ? a.piece[axis]
-                     : static_cast<uint8_t>(a.dim[axis] - a.piece[axis]);
+  to.dim[axis] = op.kind == Kind::kSplitFirst ? a.piece[axis]
+                                              : static_cast<uint8_t>(a.dim[axis] - a.piece[axis]);
   to.piece[axis] = 0;
   return to;
 }
@@ -137,7 +145,10 @@ std::optional<Extents> infer_any(const Operator& op, const Extents& a, const Ext
       to.dim[1] = b.dim[1];
       to.piece[1] = b.piece[1];
       return to;
-    case Kind::kAdd: case Kind::kMul: case Kind::kSub: case Kind::kDiv:
+    case Kind::kAdd:
+    case Kind::kMul:
+    case Kind::kSub:
+    case Kind::kDiv:
       if (!a.same_dims(b)) return {};
       for (size_t k = 0; k < 4; ++k)
         if (to.piece[k] == 0) to.piece[k] = b.piece[k];
@@ -145,11 +156,17 @@ std::optional<Extents> infer_any(const Operator& op, const Extents& a, const Ext
     case Kind::kScale:
       if (a.rank == 0 || b.rank != 0) return {};
       return to;
-    case Kind::kConv: case Kind::kConvRelu: return infer_conv(a, b, world);
-    case Kind::kAveragePool: case Kind::kMaxPool:
+    case Kind::kConv:
+    case Kind::kConvRelu:
+      return infer_conv(a, b, world);
+    case Kind::kAveragePool:
+    case Kind::kMaxPool:
       if (!is_image(a, world)) return {};
       return to;
-    case Kind::kRelu: case Kind::kSigmoid: case Kind::kTanh: return to;
+    case Kind::kRelu:
+    case Kind::kSigmoid:
+    case Kind::kTanh:
+      return to;
     case Kind::kSoftmax:
       if (a.rank != 2) return {};
       to.piece[1] = 0;
@@ -170,12 +187,15 @@ std::optional<Extents> infer_any(const Operator& op, const Extents& a, const Ext
     case Kind::kConcat:
       if (a.rank != op.rank) return {};
       return infer_concat(axis, a, b);
-    case Kind::kSplitFirst: case Kind::kSplitSecond: return infer_split(op, a);
+    case Kind::kSplitFirst:
+    case Kind::kSplitSecond:
+      return infer_split(op, a);
     case Kind::kEnlarge:
       if (!is_kernel(a) || (a.dim[2] == 3 && a.dim[3] == 3)) return {};
       to.dim[2] = to.dim[3] = 3;
       return to;
-    default: return infer_constant(op, world);
+    default:
+      return infer_constant(op, world);
   }
 }
 
@@ -183,11 +203,23 @@ std::optional<Extents> infer_any(const Operator& op, const Extents& a, const Ext
 
 int arity(Kind kind) {
   switch (kind) {
-    case Kind::kMatMul: case Kind::kAdd: case Kind::kMul: case Kind::kSub: case Kind::kDiv:
-    case Kind::kScale: case Kind::kConv: case Kind::kConvRelu: case Kind::kConcat: return 2;
-    case Kind::kIdentityMatrix: case Kind::kIdentityConv: case Kind::kOne: case Kind::kPoolKernel:
+    case Kind::kMatMul:
+    case Kind::kAdd:
+    case Kind::kMul:
+    case Kind::kSub:
+    case Kind::kDiv:
+    case Kind::kScale:
+    case Kind::kConv:
+    case Kind::kConvRelu:
+    case Kind::kConcat:
+      return 2;
+    case Kind::kIdentityMatrix:
+    case Kind::kIdentityConv:
+    case Kind::kOne:
+    case Kind::kPoolKernel:
       return 0;
-    default: return 1;
+    default:
+      return 1;
   }
 }
 
@@ -235,25 +267,39 @@ Extents extents_of(InputKind kind, const World& world) {
   const int n = world.batch, c = world.channels, h = world.height, w = world.breadth;
   Extents result;
   switch (kind) {
-    case InputKind::kMatrix: return matrix(world.rows, world.width);
-    case InputKind::kSquare: return matrix(world.width, world.width);
-    case InputKind::kImage: return tensor4(n, c, h, w);
-    case InputKind::kKernel3x3: case InputKind::kKernel1x1: case InputKind::kKernel1x3:
+    case InputKind::kMatrix:
+      return matrix(world.rows, world.width);
+    case InputKind::kSquare:
+      return matrix(world.width, world.width);
+    case InputKind::kImage:
+      return tensor4(n, c, h, w);
+    case InputKind::kKernel3x3:
+    case InputKind::kKernel1x1:
+    case InputKind::kKernel1x3:
     case InputKind::kKernel3x1: {
       constexpr int kExtents[4][2] = {{3, 3}, {1, 1}, {1, 3}, {3, 1}};
       const int first = static_cast<int>(kind) - static_cast<int>(InputKind::kKernel3x3);
       const auto& [kh, kw] = kExtents[(first + world.turned_kernels) % 4];
       return tensor4(c, c, kh, kw);
     }
-    case InputKind::kDepthwise3x3: return tensor4(c, 1, 3, 3);
-    case InputKind::kScalar: return result;
-    case InputKind::kJoinedColumns: result = matrix(world.rows, 2 * world.width); break;
-    case InputKind::kJoinedRows: result = matrix(2 * world.rows, world.width); break;
-    case InputKind::kJoinedChannels: result = tensor4(n, 2 * c, h, w); break;
-    case InputKind::kJoinedBatch: result = tensor4(2 * n, c, h, w); break;
+    case InputKind::kDepthwise3x3:
+      return tensor4(c, 1, 3, 3);
+    case InputKind::kScalar:
+      return result;
+    case InputKind::kJoinedColumns:
+      result = matrix(world.rows, 2 * world.width);
+      break;
+    case InputKind::kJoinedRows:
+      result = matrix(2 * world.rows, world.width);
+      break;
+    case InputKind::kJoinedChannels:
+      result = tensor4(n, 2 * c, h, w);
+      break;
+    case InputKind::kJoinedBatch:
+      result = tensor4(2 * n, c, h, w);
+      break;
   }
-  const bool second =
-      kind == InputKind::kJoinedColumns || kind == InputKind::kJoinedChannels;
+  const bool second = kind == InputKind::kJoinedColumns || kind == InputKind::kJoinedChannels;
   result.piece[second] = result.dim[second] / 2;
   return result;
 }

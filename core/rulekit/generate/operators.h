@@ -9,19 +9,31 @@
 namespace reverie::generate {
 
 enum class Kind : uint8_t {
-  kMatMul, kAdd, kMul, kSub, kDiv,
+  kMatMul,
+  kAdd,
+  kMul,
+  kSub,
+  kDiv,
   kScale,  ///< by a tensor of rank 0
-  kConv, kConvRelu,  ///< stride 1, padding same, groups by the channels
-  kAveragePool, kMaxPool,  ///< 3x3, stride 1, padding same; the average counts the padding
-  kRelu, kSigmoid, kTanh,
-  kSoftmax,  ///< along the last axis
+  kConv,
+  kConvRelu,  ///< stride 1, padding same, groups by the channels
+  kAveragePool,
+  kMaxPool,  ///< 3x3, stride 1, padding same; the average counts the padding
+  kRelu,
+  kSigmoid,
+  kTanh,
+  kSoftmax,    ///< along the last axis
   kReduceSum,  ///< along `axis`, which stays with extent 1
-  kReshape,  ///< of a matrix, row by row, to one dimension
+  kReshape,    ///< of a matrix, row by row, to one dimension
   kConcat,
-  kSplitFirst, kSplitSecond,  ///< the two parts that a tensor was joined of along `axis`
-  kTranspose,  ///< of matrices
-  kEnlarge,  ///< a kernel to 3x3, with zeros
-  kIdentityMatrix, kIdentityConv, kOne, kPoolKernel,  ///< constants
+  kSplitFirst,
+  kSplitSecond,  ///< the two parts that a tensor was joined of along `axis`
+  kTranspose,    ///< of matrices
+  kEnlarge,      ///< a kernel to 3x3, with zeros
+  kIdentityMatrix,
+  kIdentityConv,
+  kOne,
+  kPoolKernel,  ///< constants
 };
 
 /// An operator of the enumeration; its two outputs make a Split two of them.
@@ -37,8 +49,8 @@ std::string name_of(const Operator& op);
 bool is_commutative(Kind kind);
 bool is_split(Kind kind);
 
-/// `text`: "taso", "all", or names as in `operator_names`, separated by commas. InputError names what
-/// is unknown. Order and repetitions in `text` make no difference.
+/// `text`: "taso", "all", or names as in `operator_names`, separated by commas. InputError names
+/// what is unknown. Order and repetitions in `text` make no difference.
 std::vector<Operator> parse_operators(const std::string& text);
 std::vector<std::string> operator_names();
 
@@ -64,8 +76,8 @@ struct World {
   uint64_t seed = 1;
 };
 
-/// Extents of the result; nothing where the operator does not take these operands. Operands that the
-/// operator does not have are ignored.
+/// Extents of the result; nothing where the operator does not take these operands. Operands that
+/// the operator does not have are ignored.
 std::optional<Extents> infer(const Operator& op, const Extents& a, const Extents& b,
                              const World& world);
 
@@ -75,8 +87,19 @@ void evaluate(const Operator& op, const Extents& ea, const uint64_t* a, const Ex
 
 /// Kinds of inputs, by what they are for.
 enum class InputKind : uint8_t {
-  kMatrix, kSquare, kImage, kKernel3x3, kKernel1x1, kKernel1x3, kKernel3x1, kDepthwise3x3, kScalar,
-  kJoinedColumns, kJoinedRows, kJoinedChannels, kJoinedBatch,
+  kMatrix,
+  kSquare,
+  kImage,
+  kKernel3x3,
+  kKernel1x1,
+  kKernel1x3,
+  kKernel3x1,
+  kDepthwise3x3,
+  kScalar,
+  kJoinedColumns,
+  kJoinedRows,
+  kJoinedChannels,
+  kJoinedBatch,
 };
 Extents extents_of(InputKind kind, const World& world);
 /// The inputs of an enumeration over these operators, those of a kind in a row.

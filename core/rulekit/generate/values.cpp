@@ -25,8 +25,8 @@ ValueTable::ValueTable(std::vector<Operator> operators, const World& world)
 }
 
 uint16_t ValueTable::intern(const Extents& extents) {
-  const auto at = static_cast<size_t>(std::find(extents_.begin(), extents_.end(), extents) -
-                                      extents_.begin());
+  const auto at =
+      static_cast<size_t>(std::find(extents_.begin(), extents_.end(), extents) - extents_.begin());
   if (at == extents_.size()) extents_.push_back(extents);
   REVERIE_CHECK(extents_.size() < 65535);
   return static_cast<uint16_t>(at);
@@ -46,8 +46,8 @@ uint64_t ValueTable::fingerprint(const Extents& extents, const uint64_t* content
 Application ValueTable::split_partner(const Application& application) const {
   Application other = application;
   const Kind kind = operators_[application.op].kind;
-  other.op = static_cast<uint8_t>(kind == Kind::kSplitFirst ? application.op + 1
-                                                            : application.op - 1);
+  other.op =
+      static_cast<uint8_t>(kind == Kind::kSplitFirst ? application.op + 1 : application.op - 1);
   return other;
 }
 

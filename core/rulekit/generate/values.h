@@ -26,10 +26,10 @@ struct Application {
 /// A tensor that some graph of few operators computes, with the first such graph.
 struct Value {
   Application application;  ///< of an input: op kInputOp, a its number
-  uint8_t operators = 0;  ///< of that graph
-  uint8_t leaves = 0;     ///< inputs that the graph reads, each as often as it is read
-  uint16_t extents = 0;   ///< index into ValueTable::extents
-  uint32_t support = 0;   ///< the inputs that the graph reads, one bit each
+  uint8_t operators = 0;    ///< of that graph
+  uint8_t leaves = 0;       ///< inputs that the graph reads, each as often as it is read
+  uint16_t extents = 0;     ///< index into ValueTable::extents
+  uint32_t support = 0;     ///< the inputs that the graph reads, one bit each
   std::array<ValueId, kMostDepth - 1> nodes{kNoValue, kNoValue, kNoValue};  ///< ascending
   uint64_t fingerprint = 0;
   size_t content = 0;

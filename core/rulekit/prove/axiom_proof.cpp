@@ -20,7 +20,8 @@ using Names = std::set<std::string>;
 bool collect(const z3::expr& term, Names& functions, std::set<unsigned>& constants) {
   if (term.is_numeral()) return true;
   if (!term.is_app() || term.decl().decl_kind() != Z3_OP_UNINTERPRETED) return false;
-  if (term.num_args() == 0) constants.insert(term.id());
+  if (term.num_args() == 0)
+    constants.insert(term.id());
   else if (term.get_sort().sort_kind() == Z3_UNINTERPRETED_SORT)
     functions.insert(term.decl().name().str());
   bool plain = true;
@@ -72,9 +73,9 @@ z3::expr quantified(z3::context& context, const RuleTerms& terms, const z3::expr
     patterns.push_back(Z3_mk_pattern(context, static_cast<unsigned>(asts.size()), asts.data()));
     kept.emplace_back(context, Z3_pattern_to_ast(context, patterns.back()));
   }
-  const Z3_ast formula = Z3_mk_forall_const(
-      context, 0, static_cast<unsigned>(bound.size()), bound.data(),
-      static_cast<unsigned>(patterns.size()), patterns.data(), body);
+  const Z3_ast formula =
+      Z3_mk_forall_const(context, 0, static_cast<unsigned>(bound.size()), bound.data(),
+                         static_cast<unsigned>(patterns.size()), patterns.data(), body);
   context.check_error();
   return z3::expr(context, formula);
 }
@@ -149,12 +150,15 @@ class AxiomProver {
       targets.push_back(target);
     }
     conclusions.insert(conclusions.end(), terms.facts.begin(), terms.facts.end());
-    Axiom axiom{rule.name(), context_.bool_val(true), side_of(sources, terms.variables),
-                side_of(targets, terms.variables), {}};
+    Axiom axiom{rule.name(),
+                context_.bool_val(true),
+                side_of(sources, terms.variables),
+                side_of(targets, terms.variables),
+                {}};
     REVERIE_CHECK(!axiom.left.terms.empty() || !axiom.right.terms.empty(),
                   "axiom {} has no side that names all of it", rule.name());
-    const z3::expr body = z3::implies(conjunction(context_, terms.conditions),
-                                      conjunction(context_, conclusions));
+    const z3::expr body =
+        z3::implies(conjunction(context_, terms.conditions), conjunction(context_, conclusions));
     axiom.formula = quantified(context_, terms, body, {&axiom.left, &axiom.right});
     std::set<unsigned> constants;
     for (const z3::expr& term : sources) collect(term, axiom.functions, constants);
@@ -162,8 +166,8 @@ class AxiomProver {
     axioms_.push_back(std::move(axiom));
   }
 
-  /// Those of which a side can stand for terms with these functions, or with what other ones make of
-  /// them in up to three steps.
+  /// Those of which a side can stand for terms with these functions, or with what other ones make
+  /// of them in up to three steps.
   std::vector<size_t> relevant(Names functions) const {
     constexpr int kSteps = 3;
     std::vector<bool> chosen(axioms_.size(), false);

@@ -11,8 +11,8 @@
 namespace reverie {
 
 /// What is taken for granted of operators, in the rule language: each is an equation that holds for
-/// all extents for which its conditions and both sides are well-formed, with x / 0 = 0 as well. Tests
-/// compare both sides of each over the prime field, on many shapes and where divisors are 0.
+/// all extents for which its conditions and both sides are well-formed, with x / 0 = 0 as well.
+/// Tests compare both sides of each over the prime field, on many shapes and where divisors are 0.
 const RuleSet& axioms();
 
 struct AxiomProofOptions {
@@ -23,10 +23,11 @@ struct AxiomProofOptions {
 
 /// What follows from the axioms.
 struct AxiomProof {
-  std::vector<int> ranks;  ///< of the first mapped output: all forms of these ranks follow; ascending
+  std::vector<int>
+      ranks;  ///< of the first mapped output: all forms of these ranks follow; ascending
   std::vector<std::string> used;  ///< names of axioms, in the order of their list
-  int forms = 0;      ///< tried, none of a rank of which one did not follow
-  int followed = 0;   ///< of these
+  int forms = 0;                  ///< tried, none of a rank of which one did not follow
+  int followed = 0;               ///< of these
   /// What of the rule the axioms do not speak of.
   std::string not_covered;
 
@@ -34,9 +35,9 @@ struct AxiomProof {
 };
 
 /// Whether the target of a rule equals its source by the axioms, for any extents. `assignments` to
-/// which the rule applies say for which ranks, axes, permutations, activations and numbers of tensors
-/// that is asked. Equational reasoning with quantified axioms, instantiated where their left or right
-/// side occurs (Z3; after the verifier of TASO, Jia et al., SOSP 2019, section 4).
+/// which the rule applies say for which ranks, axes, permutations, activations and numbers of
+/// tensors that is asked. Equational reasoning with quantified axioms, instantiated where their
+/// left or right side occurs (Z3; after the verifier of TASO, Jia et al., SOSP 2019, section 4).
 AxiomProof prove_by_axioms(const Rule& rule, const std::vector<RuleExample>& assignments,
                            const AxiomProofOptions& options = {});
 

@@ -151,7 +151,10 @@ TensorTerm OperatorTerms::activated(const TensorTerm& x, const Attributes& attri
     throw InputError("the activation is not known");
   const std::string& activation = std::get<std::string>(at->second);
   if (activation == "\"none\"") return x;
-  return unary(activation == "\"relu\"" ? "Relu" : activation == "\"tanh\"" ? "Tanh" : "Sigmoid", x, {});
+  return unary(activation == "\"relu\""   ? "Relu"
+               : activation == "\"tanh\"" ? "Tanh"
+                                          : "Sigmoid",
+               x, {});
 }
 
 TensorTerm OperatorTerms::matmul(const TensorTerm& a, const TensorTerm& b) {
@@ -164,8 +167,14 @@ TensorTerm OperatorTerms::matmul(const TensorTerm& a, const TensorTerm& b) {
   List extents;
   for (size_t axis = 0; axis + 2 < rank; ++axis) {
     const z3::expr x = of(a, axis), y = of(b, axis);
-    if (is_one(y)) { extents.push_back(x); continue; }
-    if (is_one(x)) { extents.push_back(y); continue; }
+    if (is_one(y)) {
+      extents.push_back(x);
+      continue;
+    }
+    if (is_one(x)) {
+      extents.push_back(y);
+      continue;
+    }
     demand(x == y || x == 1 || y == 1);
     extents.push_back(z3::ite(x == 1, y, x));
   }
@@ -200,8 +209,7 @@ z3::expr OperatorTerms::window(const TensorTerm& x, size_t i, const z3::expr& ke
   return context_.function("positions", sorts, context_.int_sort())(arguments);
 }
 
-TensorTerm OperatorTerms::conv(const TensorTerm& x, const TensorTerm& w,
-                               const Attributes& given) {
+TensorTerm OperatorTerms::conv(const TensorTerm& x, const TensorTerm& w, const Attributes& given) {
   Attributes attributes = given;
   const size_t spatial = x.extents.size() - 2;
   fill_in(attributes, context_, "strides", spatial, 1);
@@ -220,7 +228,8 @@ TensorTerm OperatorTerms::conv(const TensorTerm& x, const TensorTerm& w,
     z3::sort_vector sorts(context_);
     for (int i = 0; i < 4; ++i) sorts.push_back(integer);
     z3::expr_vector arguments(context_);
-    for (const z3::expr& e : {group, x.extents[1], w.extents[1], w.extents[0]}) arguments.push_back(e);
+    for (const z3::expr& e : {group, x.extents[1], w.extents[1], w.extents[0]})
+      arguments.push_back(e);
     demand(context_.function("groups", sorts, context_.bool_sort())(arguments));
     facts.push_back(group == quotient_of(x.extents[1], w.extents[1]));
     facts.push_back(z3::implies(x.extents[1] == w.extents[1], group == 1));
@@ -252,8 +261,7 @@ TensorTerm OperatorTerms::product(const OpSchema& op, const std::vector<Optional
       demand(bias.extents.at(0) == result.extents[1]);
       bias = channels(bias, result.rank());
     }
-    if (op.is("Gemm"))
-      bias = elementwise("Mul", bias, filled(number(attributes, "beta"), {}));
+    if (op.is("Gemm")) bias = elementwise("Mul", bias, filled(number(attributes, "beta"), {}));
     const List extents = result.extents;
     result = elementwise("Add", result, bias);
     for (size_t axis = 0; axis < extents.size(); ++axis)
@@ -271,8 +279,7 @@ TensorTerm OperatorTerms::concat(const TensorTerm& a, const TensorTerm& b, int a
   if (a.rank() != b.rank()) throw InputError("Concat of different ranks");
   List extents = a.extents;
   for (int i = 0; i < a.rank(); ++i)
-    if (i != axis)
-      demand(a.extents[static_cast<size_t>(i)] == b.extents[static_cast<size_t>(i)]);
+    if (i != axis) demand(a.extents[static_cast<size_t>(i)] == b.extents[static_cast<size_t>(i)]);
   const auto at = static_cast<size_t>(axis);
   extents[at] = a.extents[at] + b.extents[at];
   return apply(fmt::format("Concat@{}", axis), {a, b}, {}, extents);
@@ -330,8 +337,10 @@ TensorTerm OperatorTerms::reduce(const OpSchema& op, const TensorTerm& x,
   List extents;
   for (size_t axis = 0; axis < x.extents.size(); ++axis) {
     const bool reduced = std::ranges::find(axes, static_cast<int64_t>(axis)) != axes.end();
-    if (!reduced) extents.push_back(x.extents[axis]);
-    else if (keep) extents.push_back(context_.int_val(1));
+    if (!reduced)
+      extents.push_back(x.extents[axis]);
+    else if (keep)
+      extents.push_back(context_.int_val(1));
   }
   return apply(fmt::format("{} [{}]", op.name, fmt::join(axes, ",")), {x}, {}, extents);
 }
@@ -371,7 +380,8 @@ std::vector<TensorTerm> OperatorTerms::make(const OpSchema& op,
   if (op.name.starts_with("Reduce")) return {reduce(op, in.at(0), attributes)};
   if (op.elementwise && op.attributes.empty() && in.size() == 2)
     return {elementwise(op.name, in[0], in[1])};
-  if (op.elementwise && in.size() == 1 && !op.is("Cast")) return {unary(op.name, in[0], attributes)};
+  if (op.elementwise && in.size() == 1 && !op.is("Cast"))
+    return {unary(op.name, in[0], attributes)};
   throw InputError("no axiom speaks of {}", op.name);
 }
 

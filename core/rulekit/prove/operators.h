@@ -9,8 +9,9 @@
 
 namespace reverie {
 
-/// Makes terms of operators, and notes what has to hold for these to be well-formed. Fused operators
-/// are written out: a convolution with bias, residual and activation is the activation of sums.
+/// Makes terms of operators, and notes what has to hold for these to be well-formed. Fused
+/// operators are written out: a convolution with bias, residual and activation is the activation of
+/// sums.
 class OperatorTerms {
  public:
   explicit OperatorTerms(z3::context& context) : context_(context) {}
@@ -52,7 +53,8 @@ class OperatorTerms {
   TensorTerm reduce(const OpSchema& op, const TensorTerm& x, const Attributes& attributes);
   TensorTerm softmax(const TensorTerm& x, const Attributes& attributes);
 
-  z3::expr window(const TensorTerm& x, size_t i, const z3::expr& kernel, const Attributes& attributes);
+  z3::expr window(const TensorTerm& x, size_t i, const z3::expr& kernel,
+                  const Attributes& attributes);
   z3::sort tensor_sort(size_t rank) {
     return context_.uninterpreted_sort(fmt::format("Tensor{}", rank).c_str());
   }

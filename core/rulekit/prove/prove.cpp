@@ -9,8 +9,8 @@ ProofReport prove(const Rule& rule, const ProofOptions& options) {
   ProofReport report;
   report.field = prove_over_field(rule, options.field);
   if (report.field.proved())
-    report.proof.field = {static_cast<int>(report.field.assignments.size()), report.field.ranks, report.field.degree,
-                          report.field.error};
+    report.proof.field = {static_cast<int>(report.field.assignments.size()), report.field.ranks,
+                          report.field.degree, report.field.error};
   if (options.with_axioms && report.refutation().empty())
     report.axioms = prove_by_axioms(rule, report.field.assignments, options.axioms);
   if (report.axioms.proved()) report.proof.axioms = {report.axioms.ranks, report.axioms.used};

@@ -17,8 +17,8 @@ using Values = std::vector<OptionalTensor>;
 /// Attributes whose values are part of what an operator is.
 bool is_structural(const std::string& name) {
   static const std::set<std::string, std::less<>> kNames = {
-      "axis", "axes", "perm", "keepdims", "activation", "transA", "transB", "mode", "ceil_mode",
-      "count_include_pad"};
+      "axis",   "axes",   "perm", "keepdims",  "activation",
+      "transA", "transB", "mode", "ceil_mode", "count_include_pad"};
   return kNames.contains(name);
 }
 
@@ -65,8 +65,7 @@ class Translator {
   }
 
   z3::expr number(const std::string& name, bool real) {
-    z3::expr result =
-        real ? context_.real_const(name.c_str()) : context_.int_const(name.c_str());
+    z3::expr result = real ? context_.real_const(name.c_str()) : context_.int_const(name.c_str());
     terms_.variables.push_back(result);
     return result;
   }
@@ -165,9 +164,8 @@ class Translator {
     if (const auto truth = symbolic_condition(condition.expr, scope_))
       terms_.conditions.push_back(*truth);
     else
-      terms_.left_out.push_back(condition.expr.kind == Expr::Kind::kCall
-                                    ? condition.expr.function->name
-                                    : "a variable");
+      terms_.left_out.push_back(
+          condition.expr.kind == Expr::Kind::kCall ? condition.expr.function->name : "a variable");
   }
 
   // --- Target -----------------------------------------------------------------------------------
@@ -187,8 +185,9 @@ class Translator {
     Values& result = made_[static_cast<size_t>(step.outputs[0])];
     if (step.kind == TargetStep::Kind::kElse) {
       const Values& first = resolve(step.inputs[0]);
-      const bool absent = std::none_of(first.begin(), first.end(),
-                                       [](const OptionalTensor& tensor) { return tensor.has_value(); });
+      const bool absent =
+          std::none_of(first.begin(), first.end(),
+                       [](const OptionalTensor& tensor) { return tensor.has_value(); });
       result = absent ? resolve(step.inputs[1]) : first;
     } else if (step.kind == TargetStep::Kind::kOperator) {
       add_operator(step);
@@ -210,7 +209,8 @@ class Translator {
   SymbolicAttributes attributes_of(const TargetStep& step) const {
     SymbolicAttributes attributes;
     if (step.like >= 0) attributes = attributes_[static_cast<size_t>(step.like)];
-    for (const auto& [name, expr] : step.attributes) attributes.insert_or_assign(name, value_of(expr));
+    for (const auto& [name, expr] : step.attributes)
+      attributes.insert_or_assign(name, value_of(expr));
     return attributes;
   }
 
@@ -226,9 +226,10 @@ class Translator {
     const size_t required = step.op->max_inputs == OpSchema::kVariadic
                                 ? inputs.size()
                                 : static_cast<size_t>(step.op->min_inputs);
-    const bool complete = inputs.size() >= std::max<size_t>(required, 1) &&
-                          std::all_of(inputs.begin(), inputs.begin() + static_cast<int64_t>(required),
-                                      [](const OptionalTensor& x) { return x.has_value(); });
+    const bool complete =
+        inputs.size() >= std::max<size_t>(required, 1) &&
+        std::all_of(inputs.begin(), inputs.begin() + static_cast<int64_t>(required),
+                    [](const OptionalTensor& x) { return x.has_value(); });
     if (!complete) {
       for (const int output : step.outputs) made_[static_cast<size_t>(output)] = {OptionalTensor{}};
       return;
@@ -236,7 +237,8 @@ class Translator {
     const size_t count = step.sequence_output ? parts_of(attributes) : step.outputs.size();
     const auto outputs = operators_.make(*step.op, inputs, attributes, count);
     for (size_t i = 0; i < outputs.size(); ++i)
-      made_[static_cast<size_t>(step.outputs[step.sequence_output ? 0 : i])].emplace_back(outputs[i]);
+      made_[static_cast<size_t>(step.outputs[step.sequence_output ? 0 : i])].emplace_back(
+          outputs[i]);
   }
 
   void add_each(const TargetStep& step, const SymbolicAttributes& attributes) {
@@ -246,7 +248,8 @@ class Translator {
       Values inputs;
       for (const TargetValue& input : step.inputs) {
         const Values& tensors = resolve(input);
-        if (tensors.size() != 1 && tensors.size() != count) throw InputError("sequences of unequal lengths");
+        if (tensors.size() != 1 && tensors.size() != count)
+          throw InputError("sequences of unequal lengths");
         inputs.push_back(tensors[tensors.size() == 1 ? 0 : i]);
       }
       made_[static_cast<size_t>(step.outputs[0])].emplace_back(
@@ -288,8 +291,10 @@ std::string RuleForm::key() const {
   for (const Attributes& attributes : this->attributes)
     for (const auto& [name, value] : attributes.entries()) {
       const auto* list = std::get_if<std::vector<int64_t>>(&value);
-      if (is_structural(name)) text += fmt::format("{}={};", name, to_string(value));
-      else if (list != nullptr) text += fmt::format("{}:{};", name, list->size());
+      if (is_structural(name))
+        text += fmt::format("{}={};", name, to_string(value));
+      else if (list != nullptr)
+        text += fmt::format("{}:{};", name, list->size());
     }
   return text;
 }
@@ -301,13 +306,14 @@ RuleForm form_of(const RulePattern& pattern, const RuleExample& example) {
   for (size_t value = 0; value < pattern.values.size(); ++value) {
     std::vector<int>& ranks = form.ranks.emplace_back();
     const auto at = example.tensors.find(static_cast<int>(value));
-    if (at == example.tensors.end()) ranks.push_back(-1);
+    if (at == example.tensors.end())
+      ranks.push_back(-1);
     else
       for (const ExampleTensor& tensor : at->second) ranks.push_back(tensor.type.rank());
   }
   for (const NodeId node : parts.nodes) form.attributes.push_back(graph.attributes(node));
-  const auto root = static_cast<size_t>(
-      pattern.values[static_cast<size_t>(pattern.outputs[0].source)].producer);
+  const auto root =
+      static_cast<size_t>(pattern.values[static_cast<size_t>(pattern.outputs[0].source)].producer);
   form.root_rank = graph.type(graph.output(parts.nodes[root])).rank();
   return form;
 }

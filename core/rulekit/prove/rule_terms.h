@@ -9,8 +9,8 @@
 
 namespace reverie {
 
-/// What of an assignment is more than extents: ranks, numbers of tensors, axes and their like. What a
-/// rule says for all extents, it says for one of these.
+/// What of an assignment is more than extents: ranks, numbers of tensors, axes and their like. What
+/// a rule says for all extents, it says for one of these.
 struct RuleForm {
   /// By pattern value: the ranks of a variable's tensors; -1 for an absent one.
   std::vector<std::vector<int>> ranks;
@@ -27,7 +27,7 @@ struct RuleTerms {
   std::vector<z3::expr> conditions;  ///< of the rule, and what the shapes of both sides demand
   std::vector<z3::expr> facts;       ///< what then holds of the shapes
   std::vector<std::pair<z3::expr, z3::expr>> outputs;  ///< source and target
-  std::vector<std::string> left_out;  ///< conditions that have no term
+  std::vector<std::string> left_out;                   ///< conditions that have no term
 };
 
 /// InputError names what has no term.

@@ -18,11 +18,16 @@ class Evaluator {
 
   Value run(const Expr& expr) const {
     switch (expr.kind) {
-      case Expr::Kind::kLiteral: return symbolic(context_, expr.literal);
-      case Expr::Kind::kVariable: return scope_.variables[static_cast<size_t>(expr.index)];
-      case Expr::Kind::kAttribute: return attribute(expr);
-      case Expr::Kind::kTensor: return {};
-      case Expr::Kind::kCall: break;
+      case Expr::Kind::kLiteral:
+        return symbolic(context_, expr.literal);
+      case Expr::Kind::kVariable:
+        return scope_.variables[static_cast<size_t>(expr.index)];
+      case Expr::Kind::kAttribute:
+        return attribute(expr);
+      case Expr::Kind::kTensor:
+        return {};
+      case Expr::Kind::kCall:
+        break;
     }
     if (expr.function->tensor_args > 0) return of_tensor(expr);
     std::vector<SymbolicValue> args;
@@ -226,8 +231,8 @@ class Evaluator {
   z3::context& context_;
 };
 
-/// A lower bound by its form, where there is one: of extents, which are 1 at least, and what choices,
-/// sums, products and quotients make of them.
+/// A lower bound by its form, where there is one: of extents, which are 1 at least, and what
+/// choices, sums, products and quotients make of them.
 std::optional<int64_t> least_of(const z3::expr& e) {
   if (const auto number = as_number(e)) return number;
   if (!e.is_app()) return {};
@@ -254,10 +259,11 @@ std::optional<int64_t> least_of(const z3::expr& e) {
   return result;
 }
 
-/// A whole number from two: of numbers by `rounded`, as the rule language has it; `exact`, as Z3 has
-/// it, where both agree.
+/// A whole number from two: of numbers by `rounded`, as the rule language has it; `exact`, as Z3
+/// has it, where both agree.
 template <typename Rounded, typename Exact>
-z3::expr divided(const z3::expr& a, const z3::expr& b, const char* name, Rounded rounded, Exact exact) {
+z3::expr divided(const z3::expr& a, const z3::expr& b, const char* name, Rounded rounded,
+                 Exact exact) {
   z3::context& context = a.ctx();
   const auto x = as_number(a), y = as_number(b);
   if (x && y && *y != 0 && *y != -1) return context.int_val(rounded(*x, *y));
@@ -306,8 +312,7 @@ z3::expr remainder_of(const z3::expr& a, const z3::expr& b) {
 
 SymbolicValue symbolic(z3::context& context, const AttrValue& value) {
   if (const auto* x = std::get_if<int64_t>(&value)) return context.int_val(*x);
-  if (const auto* x = std::get_if<double>(&value))
-    return context.real_val(exact_text(*x).c_str());
+  if (const auto* x = std::get_if<double>(&value)) return context.real_val(exact_text(*x).c_str());
   if (const auto* x = std::get_if<std::vector<int64_t>>(&value)) {
     std::vector<z3::expr> list;
     for (const int64_t element : *x) list.push_back(context.int_val(element));
@@ -328,7 +333,8 @@ std::optional<z3::expr> symbolic_condition(const Expr& expr, const SymbolicScope
   return e.is_int() ? std::optional<z3::expr>(e != 0) : std::nullopt;
 }
 
-std::optional<z3::expr> equal(z3::context& context, const SymbolicValue& a, const SymbolicValue& b) {
+std::optional<z3::expr> equal(z3::context& context, const SymbolicValue& a,
+                              const SymbolicValue& b) {
   if (a.index() != b.index()) return {};
   if (const auto* text = std::get_if<std::string>(&a))
     return context.bool_val(*text == std::get<std::string>(b));

@@ -31,9 +31,9 @@ using SymbolicAttributes = std::map<std::string, SymbolicValue>;
 std::optional<int64_t> as_number(const z3::expr& value);
 z3::expr product_of(z3::context& context, const std::vector<z3::expr>& factors);
 z3::expr all_of(z3::context& context, const std::vector<z3::expr>& conditions);
-/// Whole quotients and remainders as the rule language has them, rounded towards 0, where that is known
-/// of them: of two numbers, and of what is not negative by a positive number. Others are those of
-/// uninterpreted functions.
+/// Whole quotients and remainders as the rule language has them, rounded towards 0, where that is
+/// known of them: of two numbers, and of what is not negative by a positive number. Others are
+/// those of uninterpreted functions.
 z3::expr quotient_of(const z3::expr& a, const z3::expr& b);
 z3::expr remainder_of(const z3::expr& a, const z3::expr& b);
 

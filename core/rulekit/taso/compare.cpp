@@ -19,7 +19,8 @@ namespace {
 
 TasoRule turned(const TasoRule& rule) {
   TasoRule result{rule.target, rule.source, {}};
-  for (const TasoOutput& output : rule.outputs) result.outputs.push_back({output.target, output.source});
+  for (const TasoOutput& output : rule.outputs)
+    result.outputs.push_back({output.target, output.source});
   return result;
 }
 
@@ -131,10 +132,14 @@ class Comparer {
 
 const char* name_of(CompareStatus status) {
   switch (status) {
-    case CompareStatus::kContained: return "contained";
-    case CompareStatus::kDerived: return "derived";
-    case CompareStatus::kMissing: return "missing";
-    case CompareStatus::kRefused: break;
+    case CompareStatus::kContained:
+      return "contained";
+    case CompareStatus::kDerived:
+      return "derived";
+    case CompareStatus::kMissing:
+      return "missing";
+    case CompareStatus::kRefused:
+      break;
   }
   return "refused";
 }

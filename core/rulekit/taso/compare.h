@@ -23,12 +23,12 @@ const char* name_of(CompareStatus status);
 struct CompareOutcome {
   std::string name;
   CompareStatus status = CompareStatus::kMissing;
-  std::string library_rule;  ///< that contains it
-  bool reversed = false;     ///< whose target is this rule's source
+  std::string library_rule;           ///< that contains it
+  bool reversed = false;              ///< whose target is this rule's source
   std::vector<DerivationStep> chain;  ///< empty where both sides are the same
-  int states = 0;            ///< graphs that the search visited, whether or not it found a chain
-  std::string condition;     ///< without which the rule does not hold, and which the file lacks
-  std::string remark;        ///< as in TasoOutcome; a repetition has the status of the first
+  int states = 0;         ///< graphs that the search visited, whether or not it found a chain
+  std::string condition;  ///< without which the rule does not hold, and which the file lacks
+  std::string remark;     ///< as in TasoOutcome; a repetition has the status of the first
   std::string refusal;
 };
 
@@ -38,8 +38,8 @@ struct CompareRulesOptions {
   int workers = 1;
 };
 
-/// Every rule is read and checked as `import_taso_rules` does. Chains are searched on one of the drawn
-/// assignments of shapes and confirmed on another one. Equal for any number of workers.
+/// Every rule is read and checked as `import_taso_rules` does. Chains are searched on one of the
+/// drawn assignments of shapes and confirmed on another one. Equal for any number of workers.
 std::vector<CompareOutcome> compare_rules(
     const std::vector<TasoRule>& rules, const std::shared_ptr<const RuleSet>& library,
     const CompareRulesOptions& options = {},

@@ -217,8 +217,8 @@ Derivation derive(const Graph& source, const Graph& target,
     if (side.frontier() == 0 ||
         forward.states() + backward.states() >= static_cast<size_t>(limits.states))
       break;
-    meeting = side.expand(ahead ? backward : forward, most_nodes,
-                          static_cast<size_t>(limits.states));
+    meeting =
+        side.expand(ahead ? backward : forward, most_nodes, static_cast<size_t>(limits.states));
   }
   Derivation result{{}, static_cast<int>(forward.states() + backward.states())};
   if (!meeting) return result;
@@ -231,7 +231,8 @@ Derivation derive(const Graph& source, const Graph& target,
 bool confirms(const std::vector<DerivationStep>& chain, const Graph& source, const Graph& target,
               const RuleSet& library) {
   std::vector<std::string> forward, backward;
-  for (const DerivationStep& step : chain) (step.backward ? backward : forward).push_back(step.rule);
+  for (const DerivationStep& step : chain)
+    (step.backward ? backward : forward).push_back(step.rule);
   std::reverse(backward.begin(), backward.end());
   std::set<std::string> used(forward.begin(), forward.end());
   used.insert(backward.begin(), backward.end());

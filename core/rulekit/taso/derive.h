@@ -23,9 +23,9 @@ struct DerivationStep {
 };
 
 struct DerivationLimits {
-  int steps = 8;         ///< longest chain
-  int states = 20000;    ///< graphs visited, both ends together
-  int more_nodes = 4;    ///< that a graph on the way may have beyond the larger end
+  int steps = 8;       ///< longest chain
+  int states = 20000;  ///< graphs visited, both ends together
+  int more_nodes = 4;  ///< that a graph on the way may have beyond the larger end
 };
 
 struct Derivation {
@@ -35,16 +35,19 @@ struct Derivation {
 };
 
 /// Equal for graphs that compute their outputs by the same expressions: same operators, attributes,
-/// inputs and constants, up to the order of the operands of Add and Mul and to what is computed twice.
+/// inputs and constants, up to the order of the operands of Add and Mul and to what is computed
+/// twice.
 std::string expression_of(const Graph& graph);
 
-/// A chain of rules that turns `source` into a graph with the expression of `target`, found from both
-/// ends, breadth first, so that none is shorter; without a chain where there is none within the limits.
+/// A chain of rules that turns `source` into a graph with the expression of `target`, found from
+/// both ends, breadth first, so that none is shorter; without a chain where there is none within
+/// the limits.
 Derivation derive(const Graph& source, const Graph& target,
-                  const std::shared_ptr<const RuleSet>& library, const DerivationLimits& limits = {});
+                  const std::shared_ptr<const RuleSet>& library,
+                  const DerivationLimits& limits = {});
 
-/// Whether the rules of the chain, in its order and its directions, lead from `source` to `target` at
-/// some locations; for another assignment of shapes than the one on which the chain was found.
+/// Whether the rules of the chain, in its order and its directions, lead from `source` to `target`
+/// at some locations; for another assignment of shapes than the one on which the chain was found.
 bool confirms(const std::vector<DerivationStep>& chain, const Graph& source, const Graph& target,
               const RuleSet& library);
 

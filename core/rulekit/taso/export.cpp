@@ -33,12 +33,16 @@ struct PartNames {
 
 std::string show(const Expr& expr, const PartNames& names) {
   switch (expr.kind) {
-    case Expr::Kind::kLiteral: return to_string(expr.literal);
-    case Expr::Kind::kVariable: throw InputError("it has variables for attributes");
+    case Expr::Kind::kLiteral:
+      return to_string(expr.literal);
+    case Expr::Kind::kVariable:
+      throw InputError("it has variables for attributes");
     case Expr::Kind::kAttribute:
       return fmt::format("{}.{}", names.operators[static_cast<size_t>(expr.index)], expr.name);
-    case Expr::Kind::kTensor: return names.values[static_cast<size_t>(expr.index)];
-    case Expr::Kind::kCall: break;
+    case Expr::Kind::kTensor:
+      return names.values[static_cast<size_t>(expr.index)];
+    case Expr::Kind::kCall:
+      break;
   }
   std::vector<std::string> args;
   for (const Expr& arg : expr.args) args.push_back(show(arg, names));
@@ -84,7 +88,8 @@ class Exporter {
     for (const int op : order_) add_source(op);
     for (const TargetStep& step : pattern_.target) add_target(step);
     for (const MappedOutput& output : pattern_.outputs)
-      rule_.outputs.push_back({tensors_[static_cast<size_t>(output.source)], target(output.target)});
+      rule_.outputs.push_back(
+          {tensors_[static_cast<size_t>(output.source)], target(output.target)});
     compare_with_import();
     return std::move(rule_);
   }
@@ -127,7 +132,8 @@ class Exporter {
       if (placed[static_cast<size_t>(op)]) return;
       placed[static_cast<size_t>(op)] = true;
       for (const int input : pattern_.source[static_cast<size_t>(op)].inputs)
-        if (const int producer = pattern_.values[static_cast<size_t>(input)].producer; producer >= 0)
+        if (const int producer = pattern_.values[static_cast<size_t>(input)].producer;
+            producer >= 0)
           self(self, producer);
       const auto& outputs = pattern_.source[static_cast<size_t>(op)].outputs;
       for (size_t k = 0; k < outputs.size(); ++k)
@@ -181,8 +187,10 @@ class Exporter {
     if (op.type == taso_op::kTranspose) fill_permutation(op, attributes, side);
     if (op.type == taso_op::kReduceSum) fill_sum(op, attributes, side);
     if (op.type == taso_op::kConv)
-      op.parameters = {{taso_key::kKernelHeight, 3}, {taso_key::kKernelWidth, 3},
-                       {taso_key::kStrideHeight, 1}, {taso_key::kStrideWidth, 1},
+      op.parameters = {{taso_key::kKernelHeight, 3},
+                       {taso_key::kKernelWidth, 3},
+                       {taso_key::kStrideHeight, 1},
+                       {taso_key::kStrideWidth, 1},
                        {taso_key::kPadding, 0}};
     if (const auto groups = number(attributes, "group"); groups && op.type == taso_op::kConv)
       op.parameters[taso_key::kGroup] = *groups;
@@ -193,8 +201,7 @@ class Exporter {
       op.parameters[taso_key::kRank] = rank(op.inputs.at(0), side);
     }
     if (op.type == taso_op::kSplit) op.parameters[taso_key::kOutputs] = static_cast<int>(outputs);
-    if (op.type == taso_op::kConcat || op.type == taso_op::kSplit ||
-        op.type == taso_op::kSoftmax) {
+    if (op.type == taso_op::kConcat || op.type == taso_op::kSplit || op.type == taso_op::kSoftmax) {
       const auto axis = number(attributes, "axis");
       if (!axis) throw InputError("an axis is not a plain number");
       op.parameters[taso_key::kAxis] = *axis;
@@ -214,8 +221,8 @@ class Exporter {
     for (int extent = 1; kernel != attributes.end() && extent <= 16; ++extent)
       if (kernel->second == fmt::format("[{0}, {0}]", extent))
         op.parameters = {{taso_key::kKernelHeight, extent}, {taso_key::kKernelWidth, extent},
-                         {taso_key::kStrideHeight, 1}, {taso_key::kStrideWidth, 1},
-                         {taso_key::kPadding, 0}, {taso_key::kActivation, 0}};
+                         {taso_key::kStrideHeight, 1},      {taso_key::kStrideWidth, 1},
+                         {taso_key::kPadding, 0},           {taso_key::kActivation, 0}};
     if (op.parameters.empty()) throw InputError("a pool's kernel is not a plain square");
   }
 
@@ -244,8 +251,8 @@ class Exporter {
     const auto axes = attributes.find("axes");
     for (int axis = 0; keep && axes != attributes.end() && axis < rank; ++axis)
       if (axes->second == fmt::format("[{}]", axis))
-        op.parameters = {{taso_key::kAxis, axis}, {taso_key::kRank, rank},
-                         {taso_key::kKeepDims, *keep}};
+        op.parameters = {
+            {taso_key::kAxis, axis}, {taso_key::kRank, rank}, {taso_key::kKeepDims, *keep}};
     if (op.parameters.empty()) throw InputError("a sum is not over one stated dimension");
   }
 

@@ -68,8 +68,7 @@ TasoExtents::Sum TasoExtents::reduced(Sum sum) const {
 void TasoExtents::assume(const TasoLayout::Equation& equation) {
   Sum sum = reduced(difference(equation.first, equation.second));
   const auto at = std::find_if(sum.rbegin(), sum.rend(), [&](const auto& term) {
-    return std::abs(term.second) == 1 &&
-           !layout_.symbols[static_cast<size_t>(term.first)].literal;
+    return std::abs(term.second) == 1 && !layout_.symbols[static_cast<size_t>(term.first)].literal;
   });
   if (at == sum.rend()) return;
   const auto [symbol, sign] = *at;
@@ -113,7 +112,7 @@ std::string TasoExtents::symbol_text(int symbol) const {
   if (s.source) return fmt::format("dim({}, {})", name_(s.tensor), s.axis);
   if (const auto at = definitions_.find(symbol); at != definitions_.end())
     return at->second.size() == 1 ? sum_text(at->second)
-                                   : fmt::format("({})", sum_text(at->second));
+                                  : fmt::format("({})", sum_text(at->second));
   if (s.factors.empty())
     throw InputError("nothing says how large a constant of the target is along axis {}", s.axis);
   return fmt::format("({}) * ({})", text(s.factors[0]), text(s.factors[1]));
@@ -125,7 +124,10 @@ std::string TasoExtents::sum_text(const Sum& sum) const {
     for (const auto& [symbol, count] : sum)
       for (int i = 0; i < std::abs(count); ++i)
         if ((count > 0) == positive)
-          result += fmt::format("{}{}", result.empty() ? (positive ? "" : "0 - ") : positive ? " + " : " - ",
+          result += fmt::format("{}{}",
+                                result.empty() ? (positive ? "" : "0 - ")
+                                : positive     ? " + "
+                                               : " - ",
                                 symbol_text(symbol));
   return result.empty() ? "0" : result;
 }

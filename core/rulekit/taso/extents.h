@@ -9,8 +9,8 @@
 
 namespace reverie {
 
-/// Extents of a rule's tensors as expressions of the rule language over the source's tensors. Those of
-/// constants that the target makes follow from what the target and the outputs demand of them.
+/// Extents of a rule's tensors as expressions of the rule language over the source's tensors. Those
+/// of constants that the target makes follow from what the target and the outputs demand of them.
 class TasoExtents {
  public:
   /// `name` gives the names of inputs and of what source operators make.

@@ -78,8 +78,7 @@ class Importer {
     outcome_.shapes = check.examples;
     outcome_.compared = check.compared;
     outcome_.max_error = check.max_error;
-    outcome_.text = translate(rule_, layout_, outcome_.name, narrowing, remarks(),
-                              kept(examples));
+    outcome_.text = translate(rule_, layout_, outcome_.name, narrowing, remarks(), kept(examples));
     return true;
   }
 
@@ -89,8 +88,8 @@ class Importer {
     return colon == std::string::npos ? check.failure : check.failure.substr(colon + 2);
   }
 
-  /// Fewer where 5000 draws in a row, each 100 of them of other ranks, bring nothing new: some rules have
-  /// a few dozen small shapes in all.
+  /// Fewer where 5000 draws in a row, each 100 of them of other ranks, bring nothing new: some
+  /// rules have a few dozen small shapes in all.
   std::vector<std::string> draw_examples(TasoNarrowing narrowing) const {
     constexpr int kTries = 100000;
     constexpr int kTriesForNew = 5000;
@@ -152,8 +151,10 @@ std::vector<TasoOutcome> import_taso_rules(const std::vector<TasoRule>& rules,
     std::string remark;
     try {
       const auto [first, fresh] = known.emplace(canonical_form(rules[i]), name);
-      if (is_trivial(rules[i])) remark = "both sides are the same";
-      else if (!fresh) remark = "the same as " + first->second + ", but for names and order";
+      if (is_trivial(rules[i]))
+        remark = "both sides are the same";
+      else if (!fresh)
+        remark = "the same as " + first->second + ", but for names and order";
       outcomes.push_back(Importer(rules[i], name, options).run(remark));
     } catch (const InputError& error) {
       TasoOutcome refused;

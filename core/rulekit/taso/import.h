@@ -11,15 +11,15 @@ namespace reverie {
 
 struct TasoImportOptions {
   std::string prefix = "taso";  ///< rule number 7 becomes taso_007
-  size_t first = 0;   ///< number of the first rule
-  int shapes = 64;    ///< drawn assignments of shapes on which both sides are compared
-  int draws = 2;      ///< sets of random inputs for each
-  int examples = 3;   ///< assignments that the written rule keeps
+  size_t first = 0;             ///< number of the first rule
+  int shapes = 64;              ///< drawn assignments of shapes on which both sides are compared
+  int draws = 2;                ///< sets of random inputs for each
+  int examples = 3;             ///< assignments that the written rule keeps
   uint64_t seed = 1;
   /// Refuse what holds only under a condition that the file does not state.
   bool strict = false;
-  /// Convolutions whose groups a rule leaves open have one, unless those of the target provably have
-  /// the groups of one of the source. Drawn shapes alone may all agree by chance.
+  /// Convolutions whose groups a rule leaves open have one, unless those of the target provably
+  /// have the groups of one of the source. Drawn shapes alone may all agree by chance.
   bool derived_groups = false;
 };
 
@@ -30,7 +30,8 @@ struct TasoOutcome {
   std::string text;
   /// Why the rule is refused: it cannot be said, or it is wrong. Empty where it is accepted.
   std::string refusal;
-  /// Shapes, seed and difference on which the two sides of the rule, as the file states it, disagree.
+  /// Shapes, seed and difference on which the two sides of the rule, as the file states it,
+  /// disagree.
   std::string counterexample;
   /// The condition that the file lacks and without which the counterexample holds.
   std::string narrowing;
@@ -44,8 +45,9 @@ struct TasoOutcome {
 };
 
 /// Translates every rule and compares its two sides in double precision on drawn shapes and inputs.
-/// A rule on which they disagree is tried again with the conditions of TasoNarrowing in their order,
-/// unless `strict`, and refused where none helps. That all drawn shapes agree is evidence, no proof.
+/// A rule on which they disagree is tried again with the conditions of TasoNarrowing in their
+/// order, unless `strict`, and refused where none helps. That all drawn shapes agree is evidence,
+/// no proof.
 std::vector<TasoOutcome> import_taso_rules(const std::vector<TasoRule>& rules,
                                            const TasoImportOptions& options = {});
 

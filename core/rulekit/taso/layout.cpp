@@ -85,16 +85,26 @@ class LayoutMaker {
   std::vector<Tensor> apply(const TasoOp& op, std::vector<Tensor>& in) {
     if (taso_facts(op.type).constant()) return {constant(op)};
     switch (op.type) {
-      case taso_op::kConv: return {convolution(op, in[0], in[1])};
-      case taso_op::kMatMul: return {product(in[0], in[1])};
-      case taso_op::kConcat: return {joined(in, axis_of(op))};
-      case taso_op::kSplit: return source_ ? parted(op, index_, in[0]) : parted(op, in[0]);
-      case taso_op::kReshape: return {merged(in[0], axis_of(op))};
-      case taso_op::kTranspose: return {transposed(op, in[0])};
-      case taso_op::kEnlarge: return {enlarged(op, in[0])};
-      case taso_op::kReduceSum: return {reduced(op, in[0])};
-      case taso_op::kScale: return {in[0]};
-      default: break;
+      case taso_op::kConv:
+        return {convolution(op, in[0], in[1])};
+      case taso_op::kMatMul:
+        return {product(in[0], in[1])};
+      case taso_op::kConcat:
+        return {joined(in, axis_of(op))};
+      case taso_op::kSplit:
+        return source_ ? parted(op, index_, in[0]) : parted(op, in[0]);
+      case taso_op::kReshape:
+        return {merged(in[0], axis_of(op))};
+      case taso_op::kTranspose:
+        return {transposed(op, in[0])};
+      case taso_op::kEnlarge:
+        return {enlarged(op, in[0])};
+      case taso_op::kReduceSum:
+        return {reduced(op, in[0])};
+      case taso_op::kScale:
+        return {in[0]};
+      default:
+        break;
     }
     for (size_t i = 1; i < in.size(); ++i)
       for (size_t axis = 0; axis < in[0].shape.size(); ++axis) {
@@ -257,8 +267,10 @@ class LayoutMaker {
             .pieces[k] = pieces;
       }
     if (static_cast<int>(in.pieces[k].size()) != op.outputs())
-      throw InputError("the target parts a tensor into {} along axis {}, and nothing says where: it "
-                       "was not joined of as many", op.outputs(), k);
+      throw InputError(
+          "the target parts a tensor into {} along axis {}, and nothing says where: it "
+          "was not joined of as many",
+          op.outputs(), k);
     std::vector<Tensor> parts;
     for (const TasoExtent& piece : in.pieces[k]) {
       parts.push_back(in);

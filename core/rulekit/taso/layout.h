@@ -17,8 +17,8 @@ namespace reverie {
 /// A sum of symbols, in ascending order; each is an extent that a drawing of shapes chooses.
 using TasoExtent = std::vector<int>;
 
-/// What a rule's operators demand of the shapes of its tensors: each extent as a sum of symbols, and
-/// what these must fulfil.
+/// What a rule's operators demand of the shapes of its tensors: each extent as a sum of symbols,
+/// and what these must fulfil.
 struct TasoLayout {
   struct Tensor {
     std::vector<TasoExtent> shape;
@@ -36,34 +36,34 @@ struct TasoLayout {
     TasoTensor tensor;
     int axis = 0;
     bool source = true;
-    std::optional<int64_t> literal;    ///< the rule states it
-    std::vector<TasoExtent> factors;   ///< it is their product; empty where it is not one
+    std::optional<int64_t> literal;   ///< the rule states it
+    std::vector<TasoExtent> factors;  ///< it is their product; empty where it is not one
   };
   using Equation = std::pair<TasoExtent, TasoExtent>;
 
-  std::map<int, Tensor> inputs;  ///< by the number of the external input
+  std::map<int, Tensor> inputs;                     ///< by the number of the external input
   std::vector<std::vector<Tensor>> source, target;  ///< by operator and output
   /// Ranks that the rule fixes; the others were chosen.
   std::map<int, int> fixed_ranks;
   std::vector<Symbol> symbols;
-  /// The first ones are what the source's operators demand, those between are the target's, and from
-  /// `output_equations` on both sides' outputs are of one shape.
+  /// The first ones are what the source's operators demand, those between are the target's, and
+  /// from `output_equations` on both sides' outputs are of one shape.
   std::vector<Equation> equations;
   size_t target_equations = 0, output_equations = 0;
   /// The first of each is at most the second.
   std::vector<Equation> limits;
   std::vector<Convolution> convolutions;
 
-  /// Whether each convolution of the target whose groups the rule does not state has those of one of
-  /// the source, whatever they are: as many channels, and filters as deep.
+  /// Whether each convolution of the target whose groups the rule does not state has those of one
+  /// of the source, whatever they are: as many channels, and filters as deep.
   bool keeps_groups(const TasoRule& rule) const;
 
   const Tensor& source_tensor(TasoTensor tensor) const;
   const Tensor& target_tensor(TasoTensor tensor) const;
 };
 
-/// `choose(least)` gives a rank to tensors whose rank the rule leaves open. InputError says what the
-/// rule demands that no shapes fulfil, or that this program does not know.
+/// `choose(least)` gives a rank to tensors whose rank the rule leaves open. InputError says what
+/// the rule demands that no shapes fulfil, or that this program does not know.
 TasoLayout lay_out(const TasoRule& rule, const std::function<int(int least)>& choose);
 
 /// A value per symbol such that both sides are well-formed; nothing where this draw found none.

@@ -11,9 +11,15 @@ namespace key = taso_key;
 
 const std::vector<TasoOpFacts>& all_facts() {
   static const std::vector<TasoOpFacts> kFacts = {
-      {.type = taso_op::kConv, .name = "Conv", .inputs = 2, .keys = {key::kActivation, key::kGroup}},
-      {.type = taso_op::kMaxPool, .name = "MaxPool", .keys = {key::kKernelHeight, key::kKernelWidth}},
-      {.type = taso_op::kAvgPool, .name = "AveragePool",
+      {.type = taso_op::kConv,
+       .name = "Conv",
+       .inputs = 2,
+       .keys = {key::kActivation, key::kGroup}},
+      {.type = taso_op::kMaxPool,
+       .name = "MaxPool",
+       .keys = {key::kKernelHeight, key::kKernelWidth}},
+      {.type = taso_op::kAvgPool,
+       .name = "AveragePool",
        .keys = {key::kKernelHeight, key::kKernelWidth}},
       {.type = taso_op::kRelu, .name = "Relu"},
       {.type = taso_op::kSigmoid, .name = "Sigmoid"},
@@ -28,13 +34,15 @@ const std::vector<TasoOpFacts>& all_facts() {
       {.type = taso_op::kScale, .name = "Mul", .inputs = 2},
       {.type = taso_op::kEnlarge, .name = "Pad", .keys = {key::kKernelHeight, key::kKernelWidth}},
       {.type = taso_op::kIdentityMatrix, .inputs = 0},
-      {.type = taso_op::kIdentityConv, .inputs = 0,
+      {.type = taso_op::kIdentityConv,
+       .inputs = 0,
        .keys = {key::kKernelHeight, key::kKernelWidth}},
       {.type = taso_op::kOne, .inputs = 0, .keys = {key::kRank}},
       {.type = taso_op::kPoolKernel, .inputs = 0, .keys = {key::kKernelHeight, key::kKernelWidth}},
       {.type = taso_op::kSub, .name = "Sub", .inputs = 2, .elementwise = true},
       {.type = taso_op::kDiv, .name = "Div", .inputs = 2, .elementwise = true},
-      {.type = taso_op::kReduceSum, .name = "ReduceSum",
+      {.type = taso_op::kReduceSum,
+       .name = "ReduceSum",
        .keys = {key::kAxis, key::kRank, key::kKeepDims}},
       {.type = taso_op::kSoftmax, .name = "Softmax", .keys = {key::kAxis, key::kRank}}};
   return kFacts;
@@ -45,9 +53,10 @@ const std::vector<TasoOpFacts>& all_facts() {
 const TasoOpFacts& taso_facts(int type) {
   for (const TasoOpFacts& facts : all_facts())
     if (facts.type == type) return facts;
-  throw InputError("operator type {} is not one that is understood (3 Conv2D, 6 and 7 pools, 8 to 10 "
-                   "activations, 12 to 20, 22 to 25, 28 Sub, 29 Div, 41 ReduceSum, 1000 Softmax)",
-                   type);
+  throw InputError(
+      "operator type {} is not one that is understood (3 Conv2D, 6 and 7 pools, 8 to 10 "
+      "activations, 12 to 20, 22 to 25, 28 Sub, 29 Div, 41 ReduceSum, 1000 Softmax)",
+      type);
 }
 
 const TasoOpFacts* taso_facts_named(const std::string& name) {

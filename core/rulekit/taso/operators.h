@@ -14,8 +14,8 @@ namespace reverie {
 /// What the import and the export know about a type of operator.
 struct TasoOpFacts {
   int type = 0;
-  const char* name = "";   ///< in the operator table; empty for constants
-  size_t inputs = 1;       ///< the least number for Concat
+  const char* name = "";  ///< in the operator table; empty for constants
+  size_t inputs = 1;      ///< the least number for Concat
   bool commutative = false;
   /// Its two inputs and its output have equal shapes.
   bool elementwise = false;

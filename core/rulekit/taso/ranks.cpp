@@ -53,7 +53,8 @@ void TasoRanks::add(const std::vector<TasoOp>& side, bool source) {
     const TasoOp& op = side[static_cast<size_t>(i)];
     check_taso_inputs(op);
     const int first = of(source, {i, 0});
-    for (int output = 1; output < op.outputs(); ++output) groups_.join(first, of(source, {i, output}));
+    for (int output = 1; output < op.outputs(); ++output)
+      groups_.join(first, of(source, {i, output}));
     relate(op, first, source);
   }
 }
@@ -68,16 +69,20 @@ void TasoRanks::relate(const TasoOp& op, int output, bool source) {
     return;
   }
   const int first = of(source, op.inputs[0]);
-  if (op.type == taso_op::kScale) fixed_.emplace_back(of(source, op.inputs[1]), 0);
+  if (op.type == taso_op::kScale)
+    fixed_.emplace_back(of(source, op.inputs[1]), 0);
   else
     for (const TasoTensor& input : op.inputs) groups_.join(first, of(source, input));
   if (facts.has(taso_key::kAxis)) check_axis(op, first);
   if (op.type == taso_op::kTranspose)
     fixed_.emplace_back(first, static_cast<int>(permutation_of(op).size()));
   if (op.type == taso_op::kMatMul) at_least_.emplace_back(first, 2);
-  if (facts.has(taso_key::kKernelHeight) || op.type == taso_op::kConv) fixed_.emplace_back(first, 4);
-  if (drops_dimension(op)) fixed_.emplace_back(output, rank - 1);
-  else groups_.join(first, output);
+  if (facts.has(taso_key::kKernelHeight) || op.type == taso_op::kConv)
+    fixed_.emplace_back(first, 4);
+  if (drops_dimension(op))
+    fixed_.emplace_back(output, rank - 1);
+  else
+    groups_.join(first, output);
 }
 
 void TasoRanks::check_axis(const TasoOp& op, int item) {

@@ -47,8 +47,8 @@ TasoRule read_rule(const GraphSubst::Rule& message) {
   check_side(rule.source);
   check_side(rule.target);
   for (const auto& output : message.mappedoutput()) {
-    rule.outputs.push_back({{output.srcopid(), output.srctsid()},
-                            {output.dstopid(), output.dsttsid()}});
+    rule.outputs.push_back(
+        {{output.srcopid(), output.srctsid()}, {output.dstopid(), output.dsttsid()}});
     check_tensor(rule.source, rule.outputs.back().source, rule.source.size(), "a mapped output");
     check_tensor(rule.target, rule.outputs.back().target, rule.target.size(), "a mapped output");
     if (rule.outputs.back().source.op < 0) throw InputError("an input of the pattern is replaced");
@@ -78,8 +78,10 @@ std::vector<TasoRule> read_taso_rules(const std::string& path) {
   GraphSubst::RuleCollection collection;
   if (!collection.ParseFromString(read_file(path)) || collection.rule_size() == 0 ||
       !collection.unknown_fields().empty())
-    throw InputError("'{}' holds no substitutions in TASO's protobuf format "
-                     "(GraphSubst.RuleCollection)", path);
+    throw InputError(
+        "'{}' holds no substitutions in TASO's protobuf format "
+        "(GraphSubst.RuleCollection)",
+        path);
   std::vector<TasoRule> rules;
   for (const auto& rule : collection.rule())
     rules.push_back(with_context(fmt::format("{}: rule {}", path, rules.size()),

@@ -15,12 +15,12 @@ struct TasoTensor {
   auto operator<=>(const TasoTensor&) const = default;
 };
 
-/// Types of operators: TASO's own numbers (`OpType` in its include/taso/ops.h), and from 1000 on those
-/// of operators that it lacks. Axes count from the front. Same padding of a kernel of extent k puts
-/// (k-1)/2, rounded down, in front and k/2 behind.
+/// Types of operators: TASO's own numbers (`OpType` in its include/taso/ops.h), and from 1000 on
+/// those of operators that it lacks. Axes count from the front. Same padding of a kernel of extent
+/// k puts (k-1)/2, rounded down, in front and k/2 behind.
 namespace taso_op {
-inline constexpr int kConv = 3;      ///< x, filter; same padding, stride 1
-inline constexpr int kMaxPool = 6;   ///< same padding (that never wins), stride 1
+inline constexpr int kConv = 3;     ///< x, filter; same padding, stride 1
+inline constexpr int kMaxPool = 6;  ///< same padding (that never wins), stride 1
 /// Same padding with noughts, which count: each element is the sum of its window over the kernel's
 /// size, so that AvgPool is a convolution with the pooling kernel.
 inline constexpr int kAvgPool = 7;
@@ -29,19 +29,22 @@ inline constexpr int kSigmoid = 9;
 inline constexpr int kTanh = 10;
 inline constexpr int kConcat = 12;
 inline constexpr int kSplit = 13;
-inline constexpr int kReshape = 14;    ///< dimensions kAxis and the next become one, row by row
-inline constexpr int kTranspose = 15;  ///< output dimension i is the input's dimension kPermutation[i]
+inline constexpr int kReshape = 14;  ///< dimensions kAxis and the next become one, row by row
+inline constexpr int kTranspose =
+    15;  ///< output dimension i is the input's dimension kPermutation[i]
 inline constexpr int kAdd = 16;
 inline constexpr int kMul = 17;
 inline constexpr int kMatMul = 18;
-inline constexpr int kScale = 19;    ///< a tensor of any rank times a scalar, a tensor of rank 0
+inline constexpr int kScale = 19;  ///< a tensor of any rank times a scalar, a tensor of rank 0
 /// A filter with noughts around, its last two extents becoming kKernelHeight and kKernelWidth, such
-/// that a convolution with same padding stays what it was: in front (K-1)/2 - (k-1)/2, rounded down.
+/// that a convolution with same padding stays what it was: in front (K-1)/2 - (k-1)/2, rounded
+/// down.
 inline constexpr int kEnlarge = 20;
 inline constexpr int kIdentityMatrix = 22;  ///< no inputs, as the next three; [n, n]
-/// [c, c, kh, kw]: one where both channels are equal and the window's centre (k-1)/2 is, else nought.
+/// [c, c, kh, kw]: one where both channels are equal and the window's centre (k-1)/2 is, else
+/// nought.
 inline constexpr int kIdentityConv = 23;
-inline constexpr int kOne = 24;             ///< ones, of any shape; kRank where it is stated
+inline constexpr int kOne = 24;  ///< ones, of any shape; kRank where it is stated
 /// [c, 1, kh, kw], each element 1/(kh*kw): as many groups as channels make it an average pool.
 inline constexpr int kPoolKernel = 25;
 inline constexpr int kSub = 28;
@@ -59,7 +62,7 @@ inline constexpr int kKernelHeight = 4;  ///< of convolutions, pools, Enlarge an
 inline constexpr int kKernelWidth = 5;
 inline constexpr int kStrideHeight = 6;
 inline constexpr int kStrideWidth = 7;
-inline constexpr int kPadding = 8;  ///< 0 same, 1 valid
+inline constexpr int kPadding = 8;     ///< 0 same, 1 valid
 inline constexpr int kActivation = 9;  ///< 0 none, 1 sigmoid, 2 relu, 3 tanh
 /// Dimensions of the operands. Where kAxis is used and this is not, the rank is left open.
 inline constexpr int kRank = 10;
@@ -67,7 +70,8 @@ inline constexpr int kAxis = 11;  ///< of Concat, Split, Reshape, ReduceSum, Sof
 /// As one number with kRank digits of base kRank, the first dimension's the most significant.
 inline constexpr int kPermutation = 12;
 inline constexpr int kShuffle = 13;  ///< how TASO stores a transposed tensor; no part of its value
-inline constexpr int kKeepDims = 16; ///< 1: ReduceSum leaves an extent of 1; 0: it drops the dimension
+inline constexpr int kKeepDims =
+    16;  ///< 1: ReduceSum leaves an extent of 1; 0: it drops the dimension
 }  // namespace taso_key
 
 struct TasoOp {
@@ -80,9 +84,7 @@ struct TasoOp {
     const auto at = parameters.find(key);
     return at == parameters.end() ? fallback : at->second;
   }
-  int outputs() const {
-    return type == taso_op::kSplit ? parameter(taso_key::kOutputs, 1) : 1;
-  }
+  int outputs() const { return type == taso_op::kSplit ? parameter(taso_key::kOutputs, 1) : 1; }
 };
 
 /// Uses of `source` become uses of `target`.
@@ -91,13 +93,13 @@ struct TasoOutput {
   TasoTensor target;
 };
 
-/// A substitution as TASO (Jia et al., SOSP 2019) writes it: operators in topological order, with the
-/// numbers of the file. Conditions that the file does not state are those of the operators there:
-/// operands of Add, Sub, Mul and Div have equal shapes, those of MatMul equal ranks and batch extents;
-/// the kernel of a convolution has any extent, whatever the file states (those of pools, Enlarge and
-/// constants are as stated), and the number of its groups, if it is not stated, is that of the input's
-/// channels over the filter's; Split parts a tensor where it was joined by Concat. Extents of
-/// constants are those that their users need.
+/// A substitution as TASO (Jia et al., SOSP 2019) writes it: operators in topological order, with
+/// the numbers of the file. Conditions that the file does not state are those of the operators
+/// there: operands of Add, Sub, Mul and Div have equal shapes, those of MatMul equal ranks and
+/// batch extents; the kernel of a convolution has any extent, whatever the file states (those of
+/// pools, Enlarge and constants are as stated), and the number of its groups, if it is not stated,
+/// is that of the input's channels over the filter's; Split parts a tensor where it was joined by
+/// Concat. Extents of constants are those that their users need.
 struct TasoRule {
   std::vector<TasoOp> source;
   std::vector<TasoOp> target;

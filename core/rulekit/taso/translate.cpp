@@ -35,20 +35,20 @@ std::string pool_attributes(const TasoOp& op) {
   check_window(op);
   const auto [height, width] = kernel_of(op);
   const bool average = op.type == taso_op::kAvgPool;
-  return fmt::format("; kernel_shape = [{}, {}], strides = [1, 1], {}pads = [{}, {}, {}, {}], "
-                     "ceil_mode = 0{}",
-                     height, width, average ? "" : "dilations = [1, 1], ", (height - 1) / 2,
-                     (width - 1) / 2, height / 2, width / 2,
-                     average ? ", count_include_pad = 1" : "");
+  return fmt::format(
+      "; kernel_shape = [{}, {}], strides = [1, 1], {}pads = [{}, {}, {}, {}], "
+      "ceil_mode = 0{}",
+      height, width, average ? "" : "dilations = [1, 1], ", (height - 1) / 2, (width - 1) / 2,
+      height / 2, width / 2, average ? ", count_include_pad = 1" : "");
 }
 
 /// Pads of a filter that is `height` by `width`.
 std::string enlarging_pads(const TasoOp& op, const std::string& height, const std::string& width) {
   const auto [to_height, to_width] = kernel_of(op);
-  return fmt::format("[0, 0, {0} - ({4} - 1) / 2, {1} - ({5} - 1) / 2, 0, 0, {2} - {4} / 2, "
-                     "{3} - {5} / 2]",
-                     (to_height - 1) / 2, (to_width - 1) / 2, to_height / 2, to_width / 2, height,
-                     width);
+  return fmt::format(
+      "[0, 0, {0} - ({4} - 1) / 2, {1} - ({5} - 1) / 2, 0, 0, {2} - {4} / 2, "
+      "{3} - {5} / 2]",
+      (to_height - 1) / 2, (to_width - 1) / 2, to_height / 2, to_width / 2, height, width);
 }
 
 /// Attributes that are the same on both sides.
@@ -56,15 +56,19 @@ std::string common_attributes(const TasoOp& op) {
   const int axis = op.parameter(taso_key::kAxis, 0);
   switch (op.type) {
     case taso_op::kConcat:
-    case taso_op::kSoftmax: return fmt::format("; axis = {}", axis);
-    case taso_op::kMatMul: return "; " + activation_of(op);
+    case taso_op::kSoftmax:
+      return fmt::format("; axis = {}", axis);
+    case taso_op::kMatMul:
+      return "; " + activation_of(op);
     case taso_op::kMaxPool:
-    case taso_op::kAvgPool: return pool_attributes(op);
+    case taso_op::kAvgPool:
+      return pool_attributes(op);
     case taso_op::kTranspose:
       return fmt::format("; perm = [{}]", fmt::join(permutation_of(op), ", "));
     case taso_op::kReduceSum:
       return fmt::format("; axes = [{}], keepdims = {}", axis, drops_dimension(op) ? 0 : 1);
-    default: return "";
+    default:
+      return "";
   }
 }
 
@@ -210,8 +214,8 @@ class Translator {
                                      source_name(filters[i])));
     if (narrowing_ == TasoNarrowing::kEqualParts)
       for (const auto& [first, other] : joined_inputs(rule_))
-        result.push_back(fmt::format("shape({}) == shape({})", source_name(first),
-                                     source_name(other)));
+        result.push_back(
+            fmt::format("shape({}) == shape({})", source_name(first), source_name(other)));
     for (const std::string& condition : extents_.conditions()) result.push_back(condition);
     add_division(result);
     return result;
@@ -220,7 +224,8 @@ class Translator {
   /// Quotients of integers are cut off.
   void add_division(std::vector<std::string>& result) const {
     const auto divides = [](const TasoOp& op) { return op.type == taso_op::kDiv; };
-    if (std::ranges::none_of(rule_.source, divides) && std::ranges::none_of(rule_.target, divides)) return;
+    if (std::ranges::none_of(rule_.source, divides) && std::ranges::none_of(rule_.target, divides))
+      return;
     for (auto input = layout_.inputs.rbegin(); input != layout_.inputs.rend(); ++input)
       if (in_source(input->first))
         return result.push_back(fmt::format("is_float({})", source_name({input->first, 0})));
@@ -237,17 +242,18 @@ class Translator {
     if (op.type == taso_op::kReshape)
       result.push_back(fmt::format("shape({}) == {}", self, merged_shape(op)));
     if (op.type == taso_op::kEnlarge)
-      result.push_back(fmt::format("{}.pads == {}", self,
-                                   enlarging_pads(op, fmt::format("dim({}, 2)", a),
-                                                  fmt::format("dim({}, 3)", a))));
+      result.push_back(fmt::format(
+          "{}.pads == {}", self,
+          enlarging_pads(op, fmt::format("dim({}, 2)", a), fmt::format("dim({}, 3)", a))));
     if (op.type == taso_op::kMatMul && !is_matrix(op.inputs[0]) && a != b) {
       result.push_back(fmt::format("rank({0}) >= 2, rank({0}) == rank({1})", a, b));
       result.push_back(fmt::format("slice(shape({}), 0, -2) == slice(shape({}), 0, -2)", a, b));
     }
     if (op.type == taso_op::kConv)
-      result.push_back(fmt::format("{0}.pads == [(dim({1}, 2) - 1) / 2, (dim({1}, 3) - 1) / 2, "
-                                   "dim({1}, 2) / 2, dim({1}, 3) / 2]",
-                                   self, b));
+      result.push_back(
+          fmt::format("{0}.pads == [(dim({1}, 2) - 1) / 2, (dim({1}, 3) - 1) / 2, "
+                      "dim({1}, 2) / 2, dim({1}, 3) / 2]",
+                      self, b));
     for (int k = 0; k < op.outputs(); ++k) {
       const int uses = uses_of({index, k});
       if (uses > 0 && !replaced({index, k}))
@@ -264,8 +270,10 @@ class Translator {
       return fmt::format("is_identity({0}), slice(shape({0}), 2, 4) == [{1}, {2}]", name, height,
                          width);
     // A mean of float32 weights is not one of doubles.
-    return fmt::format("slice(shape({0}), 1, 4) == [1, {1}, {2}], splat({0}) * {3} > 0.999999, "
-                       "splat({0}) * {3} < 1.000001", name, height, width, height * width);
+    return fmt::format(
+        "slice(shape({0}), 1, 4) == [1, {1}, {2}], splat({0}) * {3} > 0.999999, "
+        "splat({0}) * {3} < 1.000001",
+        name, height, width, height * width);
   }
 
   /// With dimension kAxis and the next made one, in terms of the source.
@@ -275,8 +283,10 @@ class Translator {
     std::vector<std::string> extents;
     const std::string name = source_name(op.inputs[0]);
     for (size_t axis = 0; axis < in.shape.size(); ++axis) {
-      if (axis == k + 1) extents.back() += fmt::format(" * dim({}, {})", name, axis);
-      else extents.push_back(fmt::format("dim({}, {})", name, axis));
+      if (axis == k + 1)
+        extents.back() += fmt::format(" * dim({}, {})", name, axis);
+      else
+        extents.push_back(fmt::format("dim({}, {})", name, axis));
     }
     return fmt::format("[{}]", fmt::join(extents, ", "));
   }
@@ -328,7 +338,8 @@ class Translator {
     const std::string type = fmt::format("dtype({})", source_name(first_input()));
     if (op.type == taso_op::kOne) return fmt::format("fill(1, {}, {})", shape, type);
     if (op.type == taso_op::kPoolKernel)
-      return fmt::format("fill(1.0 / {}, {}, {})", kernel_of(op)[0] * kernel_of(op)[1], shape, type);
+      return fmt::format("fill(1.0 / {}, {}, {})", kernel_of(op)[0] * kernel_of(op)[1], shape,
+                         type);
     return fmt::format("identity({}, {})", shape, type);
   }
 
@@ -350,16 +361,18 @@ class Translator {
           sizes.push_back(extents_.text(piece));
         return fmt::format("; axis = {}, split = [{}]", axis, fmt::join(sizes, ", "));
       }
-      case taso_op::kConv: return convolution_attributes(op);
+      case taso_op::kConv:
+        return convolution_attributes(op);
       case taso_op::kReshape:
         return fmt::format("; shape = {}", shape_text(layout_.target_tensor({index, 0})));
       case taso_op::kEnlarge: {
         const auto& in = layout_.target_tensor(op.inputs[0]);
-        return fmt::format("; pads = {}, mode = \"constant\", value = 0.0",
-                           enlarging_pads(op, extents_.text(in.shape[2]),
-                                          extents_.text(in.shape[3])));
+        return fmt::format(
+            "; pads = {}, mode = \"constant\", value = 0.0",
+            enlarging_pads(op, extents_.text(in.shape[2]), extents_.text(in.shape[3])));
       }
-      default: return common_attributes(op);
+      default:
+        return common_attributes(op);
     }
   }
 
@@ -374,9 +387,10 @@ class Translator {
         stated != op.parameters.end()
             ? std::to_string(stated->second)
             : fmt::format("({}) / ({})", extents_.text(x.shape[1]), extents_.text(w.shape[1]));
-    return fmt::format("; strides = [1, 1], dilations = [1, 1], pads = [({0} - 1) / 2, ({1} - 1) / 2, "
-                       "{0} / 2, {1} / 2], group = {2}, {3}",
-                       height, width, groups, activation_of(op));
+    return fmt::format(
+        "; strides = [1, 1], dilations = [1, 1], pads = [({0} - 1) / 2, ({1} - 1) / 2, "
+        "{0} / 2, {1} / 2], group = {2}, {3}",
+        height, width, groups, activation_of(op));
   }
 
   const TasoRule& rule_;
@@ -395,12 +409,18 @@ bool is_ungrouped(TasoNarrowing narrowing) {
 
 std::string text_of(TasoNarrowing narrowing) {
   switch (narrowing) {
-    case TasoNarrowing::kUngrouped: return "convolutions of one group";
-    case TasoNarrowing::kEqualFilters: return "filters of equal shape";
-    case TasoNarrowing::kBoth: return "convolutions of one group with filters of equal shape";
-    case TasoNarrowing::kMatrices: return "tensors of two dimensions";
-    case TasoNarrowing::kEqualParts: return "joined tensors of equal shape";
-    case TasoNarrowing::kNone: break;
+    case TasoNarrowing::kUngrouped:
+      return "convolutions of one group";
+    case TasoNarrowing::kEqualFilters:
+      return "filters of equal shape";
+    case TasoNarrowing::kBoth:
+      return "convolutions of one group with filters of equal shape";
+    case TasoNarrowing::kMatrices:
+      return "tensors of two dimensions";
+    case TasoNarrowing::kEqualParts:
+      return "joined tensors of equal shape";
+    case TasoNarrowing::kNone:
+      break;
   }
   return "";
 }
@@ -425,7 +445,8 @@ TasoLayout narrowed(TasoLayout layout, const TasoRule& rule, TasoNarrowing narro
 std::string translate(const TasoRule& rule, const TasoLayout& layout, const std::string& name,
                       TasoNarrowing narrowing, const std::vector<std::string>& remarks,
                       const std::vector<std::string>& examples) {
-  return Translator(rule, narrowed(layout, rule, narrowing), narrowing).run(name, remarks, examples);
+  return Translator(rule, narrowed(layout, rule, narrowing), narrowing)
+      .run(name, remarks, examples);
 }
 
 }  // namespace reverie

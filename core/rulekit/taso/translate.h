@@ -13,8 +13,8 @@ enum class TasoNarrowing {
   kUngrouped,     ///< convolutions of the source have one group
   kEqualFilters,  ///< their filters have equal shapes
   kBoth,
-  kMatrices,      ///< tensors whose rank the rule leaves open have two dimensions
-  kEqualParts,    ///< what each Concat of the source joins has equal shapes
+  kMatrices,    ///< tensors whose rank the rule leaves open have two dimensions
+  kEqualParts,  ///< what each Concat of the source joins has equal shapes
 };
 /// In the rule language, for people; empty for kNone.
 std::string text_of(TasoNarrowing narrowing);
@@ -23,8 +23,8 @@ bool is_ungrouped(TasoNarrowing narrowing);
 /// `layout` with what the narrowing demands.
 TasoLayout narrowed(TasoLayout layout, const TasoRule& rule, TasoNarrowing narrowing);
 
-/// The rule in the language of LANGUAGE.md. `remarks` become comments, `examples` lines of shapes as
-/// `example_text` gives them. `layout` is the rule's, its open ranks chosen in any way.
+/// The rule in the language of LANGUAGE.md. `remarks` become comments, `examples` lines of shapes
+/// as `example_text` gives them. `layout` is the rule's, its open ranks chosen in any way.
 std::string translate(const TasoRule& rule, const TasoLayout& layout, const std::string& name,
                       TasoNarrowing narrowing, const std::vector<std::string>& remarks,
                       const std::vector<std::string>& examples);

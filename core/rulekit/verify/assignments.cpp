@@ -16,9 +16,9 @@ namespace {
 /// attribute.
 struct Slot {
   bool extent = false;
-  int index = 0;      ///< pattern value, or source operator
-  size_t part = 0;    ///< tensor of the sequence, or attribute
-  size_t axis = 0;    ///< or the place in a list
+  int index = 0;    ///< pattern value, or source operator
+  size_t part = 0;  ///< tensor of the sequence, or attribute
+  size_t axis = 0;  ///< or the place in a list
 };
 
 int64_t& at(RuleExample& example, const Slot& slot) {
@@ -94,7 +94,8 @@ class Walk {
           RankChange{values_of_rank(least), front, true, 2}.take(next);
           int widest = 0;
           for (const auto& [value, tensors] : next.tensors)
-            for (const ExampleTensor& tensor : tensors) widest = std::max(widest, tensor.type.rank());
+            for (const ExampleTensor& tensor : tensors)
+              widest = std::max(widest, tensor.type.rank());
           if (widest <= most_rank && is_new(next)) found.push_back(std::move(next));
         }
     }
@@ -234,19 +235,23 @@ class Walk {
   }
 
   static void change_list(std::vector<int64_t>& list, bool front, bool grow, int64_t number) {
-    if (grow) list.insert(front ? list.begin() : list.end(), number);
-    else if (!list.empty()) list.erase(front ? list.begin() : list.end() - 1);
+    if (grow)
+      list.insert(front ? list.begin() : list.end(), number);
+    else if (!list.empty())
+      list.erase(front ? list.begin() : list.end() - 1);
   }
 
   static void change_attribute(const std::string& name, AttrValue& value, bool front, bool grow,
                                int64_t extent) {
     const int64_t shift = front ? (grow ? 1 : -1) : 0;
-    if (auto* axis = std::get_if<int64_t>(&value); axis != nullptr && name == "axis") *axis += shift;
+    if (auto* axis = std::get_if<int64_t>(&value); axis != nullptr && name == "axis")
+      *axis += shift;
     auto* list = std::get_if<std::vector<int64_t>>(&value);
     if (list == nullptr) return;
     if (name == "axes" || name == "perm")
       for (int64_t& axis : *list) axis += shift;
-    if (name == "perm") change_list(*list, front, grow, front ? 0 : static_cast<int64_t>(list->size()));
+    if (name == "perm")
+      change_list(*list, front, grow, front ? 0 : static_cast<int64_t>(list->size()));
     if (name == "shape") change_list(*list, front, grow, extent);
     if (name == "strides" || name == "dilations" || name == "kernel_shape")
       change_list(*list, false, grow, 1);

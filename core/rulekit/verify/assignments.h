@@ -12,15 +12,15 @@ namespace reverie {
 /// Tensors of examples and of what they become on the way to a verdict have no more elements.
 constexpr int64_t kMostTrialElements = 2048;
 
-/// "x: [2, 3], w: const [4, 3], c.pads = [1, 1]": the shapes and attributes of an example as the rule
-/// language writes them.
+/// "x: [2, 3], w: const [4, 3], c.pads = [1, 1]": the shapes and attributes of an example as the
+/// rule language writes them.
 std::string text_of(const RulePattern& pattern, const RuleExample& example);
 
 /// Up to `count` further assignments of shapes and attributes to which a rule applies, found by a
 /// random walk from an example of it: extents and integer attributes change alone, in pairs, or all
 /// equal ones together, axes come and go in front and at the end or change their order, activations
-/// change. `applies` says
-/// whether an assignment is one to which the rule applies. Different from each other and the example.
+/// change. `applies` says whether an assignment is one to which the rule applies. Different from
+/// each other and the example.
 std::vector<RuleExample> vary(const RulePattern& pattern, const RuleExample& example, int count,
                               Rng rng, const std::function<bool(const RuleExample&)>& applies);
 

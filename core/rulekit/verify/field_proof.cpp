@@ -54,7 +54,8 @@ struct Point {
 std::string place_of(const Shape& shape, size_t element) {
   std::vector<int64_t> index(shape.size());
   auto rest = static_cast<int64_t>(element);
-  for (size_t axis = shape.size(); axis-- > 0; rest /= shape[axis]) index[axis] = rest % shape[axis];
+  for (size_t axis = shape.size(); axis-- > 0; rest /= shape[axis])
+    index[axis] = rest % shape[axis];
   return fmt::format("[{}]", fmt::join(index, ", "));
 }
 
@@ -85,7 +86,9 @@ std::optional<Point> compare_at(const Graph& original, const Graph& candidate,
                                 const std::set<uint64_t>& drawn, uint64_t key) {
   const Rng rng(key);
   FieldExecutor executor(rng.state());
-  const auto weights = [&](const Weight& weight) { return weight_tensor(weight, drawn, rng.fork(1)); };
+  const auto weights = [&](const Weight& weight) {
+    return weight_tensor(weight, drawn, rng.fork(1));
+  };
   const auto run = [&](const Graph& graph) {
     return executor.run(graph, draw_inputs(graph, original, rng.fork(2)), weights);
   };
@@ -155,7 +158,8 @@ class FieldProver {
         if (!difference.empty()) return fail(example, difference);
       } catch (const InputError& error) {
         if (result_.not_covered.empty())
-          result_.not_covered = fmt::format("{}: {}", text_of(rule_.pattern(), example), error.what());
+          result_.not_covered =
+              fmt::format("{}: {}", text_of(rule_.pattern(), example), error.what());
         return true;  // another assignment may be a counterexample
       }
       ranks_.insert(original.type(original.output(matches[i].root)).rank());
@@ -174,7 +178,8 @@ class FieldProver {
     constexpr int kMostTries = 8;
     double error = 1;
     for (int point = 0, tries = 0; point < options_.points; ++tries) {
-      if (tries > options_.points + kMostTries) throw InputError("a divisor is 0 at every point tried");
+      if (tries > options_.points + kMostTries)
+        throw InputError("a divisor is 0 at every point tried");
       const uint64_t key = hash_combine(options_.seed, static_cast<uint64_t>(tries));
       const auto shown = compare_at(original, candidate, drawn, key);
       if (!shown) continue;

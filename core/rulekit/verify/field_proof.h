@@ -10,7 +10,7 @@
 namespace reverie {
 
 struct FieldProofOptions {
-  int points = 2;      ///< random points for each assignment of shapes
+  int points = 2;       ///< random points for each assignment of shapes
   int variations = 24;  ///< assignments besides each of the rule's examples
   uint64_t seed = 1;
 };
@@ -19,20 +19,21 @@ struct FieldProofOptions {
 struct FieldProof {
   /// Of shapes and attributes, on which both sides agree.
   std::vector<RuleExample> assignments;
-  int compared = 0;     ///< replacements compared
+  int compared = 0;        ///< replacements compared
   std::vector<int> ranks;  ///< of the rule's first mapped output, ascending
-  double degree = 0;    ///< highest, of the difference of an element of both sides
+  double degree = 0;       ///< highest, of the difference of an element of both sides
   /// For each assignment: how likely it is at most that the points do not show a difference there
   /// is. By the lemma of DeMillo and Lipton (1978), Schwartz (1980) and Zippel (1979), a polynomial
   /// of degree d that is not nought is nought at a random point with probability at most d over the
   /// size of the field; functions that are no polynomials are taken for random ones
   /// (core/rulekit/field/functions.h). The largest over all assignments; points multiply.
   double error = 0;
-  /// Shapes, output and element in which both sides differ, or an example to which the rule does not
-  /// apply.
+  /// Shapes, output and element in which both sides differ, or an example to which the rule does
+  /// not apply.
   std::string counterexample;
-  /// What of the rule has no meaning over the field, or an assignment where a divisor is always 0. What
-  /// a point shows at which a divisor is 0, on either side, counts neither for the rule nor against it.
+  /// What of the rule has no meaning over the field, or an assignment where a divisor is always 0.
+  /// What a point shows at which a divisor is 0, on either side, counts neither for the rule nor
+  /// against it.
   std::string not_covered;
 
   bool proved() const { return counterexample.empty() && not_covered.empty() && compared > 0; }

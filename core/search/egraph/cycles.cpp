@@ -44,8 +44,10 @@ class ClassGraph {
         if (path.back().second < successors[i].size()) {
           const int next = successors[i][path.back().second++];
           const auto j = static_cast<size_t>(next);
-          if (index[j] < 0) enter(next);
-          else if (component[j] < 0) low[i] = std::min(low[i], index[j]);
+          if (index[j] < 0)
+            enter(next);
+          else if (component[j] < 0)
+            low[i] = std::min(low[i], index[j]);
           continue;
         }
         path.pop_back();
@@ -149,7 +151,8 @@ class CycleFilter {
  private:
   int last_input(const ExtractionProblem::Node& node) const {
     int last = -1;
-    for (const int input : node.inputs) last = std::max(last, position_[static_cast<size_t>(input)]);
+    for (const int input : node.inputs)
+      last = std::max(last, position_[static_cast<size_t>(input)]);
     return last;
   }
 

@@ -41,15 +41,15 @@ EGraph::Content EGraph::content(NodeId node) const {
           in_order(op, {inputs.begin(), inputs.end()})};
 }
 
-EGraph::EGraph(const Graph& start, CostModel& cost_model)
-    : nodes_(64, Key{this}, Key{this}) {
+EGraph::EGraph(const Graph& start, CostModel& cost_model) : nodes_(64, Key{this}, Key{this}) {
   std::vector<ValueId> names(static_cast<size_t>(start.value_capacity()));
   const auto keep = [&](NodeId from, NodeId to) {
     for (size_t i = 0; i < start.outputs(from).size(); ++i)
       names[static_cast<size_t>(start.outputs(from)[i].index)] = outputs(to)[i];
   };
   for (const NodeId input : start.inputs()) {
-    const ValueId value = graph_.add_input(start.input_name(input), start.type(start.output(input)));
+    const ValueId value =
+        graph_.add_input(start.input_name(input), start.type(start.output(input)));
     settle(graph_.producer(value), {});
     keep(input, graph_.producer(value));
   }
@@ -62,8 +62,8 @@ EGraph::EGraph(const Graph& start, CostModel& cost_model)
     std::vector<ValueId> inputs;
     for (const ValueId input : start.inputs(node))
       inputs.push_back(input.valid() ? names[static_cast<size_t>(input.index)] : input);
-    keep(node, add(start.op(node), inputs, start.shared_attributes(node),
-                   output_types(start, node), node_cost(cost_model, start, node)));
+    keep(node, add(start.op(node), inputs, start.shared_attributes(node), output_types(start, node),
+                   node_cost(cost_model, start, node)));
   }
   for (const GraphOutput& output : start.outputs())
     graph_.add_output(output.name, names[static_cast<size_t>(output.value.index)]);
@@ -181,8 +181,10 @@ void EGraph::rebuild() {
     }
     if (known_[static_cast<size_t>(node.index)]) continue;
     const auto [at, fresh] = nodes_.insert(node);
-    if (fresh) known_[static_cast<size_t>(node.index)] = 1;
-    else absorb(node, *at);
+    if (fresh)
+      known_[static_cast<size_t>(node.index)] = 1;
+    else
+      absorb(node, *at);
   }
 }
 

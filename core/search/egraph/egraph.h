@@ -32,10 +32,11 @@ class EGraph : public ValueClasses {
   /// The node with these inputs (any values of the classes meant), new if there is none; `cost` is
   /// its cost as work, zero for work on constants.
   NodeId add(const OpSchema& op, std::span<const ValueId> inputs,
-             const std::shared_ptr<const Attributes>& attributes,
-             std::span<const TensorType> types, const Cost& cost);
+             const std::shared_ptr<const Attributes>& attributes, std::span<const TensorType> types,
+             const Cost& cost);
   NodeId add_constant(const WeightPtr& weight);
-  /// Makes two classes one; false when they are. Nodes that become equal by it stay until rebuild().
+  /// Makes two classes one; false when they are. Nodes that become equal by it stay until
+  /// rebuild().
   bool merge(ValueId a, ValueId b);
   /// Makes nodes that have become equal one, and so their values, until no two are equal. Nodes
   /// that read what they compute leave, since no graph can hold them.
@@ -91,13 +92,13 @@ class EGraph : public ValueClasses {
   bool reads_itself(NodeId node) const;
 
   Graph graph_;
-  std::vector<ValueId> parents_;                  // by value: union-find
-  std::vector<std::vector<NodeId>> producers_;    // by value; of names only
-  std::vector<std::vector<ValueId>> outputs_;     // by node: names
-  std::vector<Cost> costs_;                       // by node
-  std::vector<NodeId> twins_;                     // by node: what it was found equal to, or itself
-  std::vector<uint8_t> alive_;                    // by node
-  std::vector<uint8_t> known_;                    // by node: stands in nodes_
+  std::vector<ValueId> parents_;                // by value: union-find
+  std::vector<std::vector<NodeId>> producers_;  // by value; of names only
+  std::vector<std::vector<ValueId>> outputs_;   // by node: names
+  std::vector<Cost> costs_;                     // by node
+  std::vector<NodeId> twins_;                   // by node: what it was found equal to, or itself
+  std::vector<uint8_t> alive_;                  // by node
+  std::vector<uint8_t> known_;                  // by node: stands in nodes_
   std::unordered_set<NodeId, Key, Key> nodes_;
   std::vector<NodeId> stale_;    // inputs have changed
   std::vector<NodeId> changed_;  // may hold duplicates

@@ -52,8 +52,10 @@ class Builder {
     const NodeId node = egraph_.producers(name).front();
     REVERIE_CHECK(from.is_constant(node));
     const auto i = static_cast<size_t>(name.index);
-    if (const WeightPtr& weight = from.weight(node)) made_[i] = graph_.add_constant(weight);
-    else add(node, std::vector<bool>(egraph_.outputs(node).size(), true));
+    if (const WeightPtr& weight = from.weight(node))
+      made_[i] = graph_.add_constant(weight);
+    else
+      add(node, std::vector<bool>(egraph_.outputs(node).size(), true));
   }
 
   const EGraph& egraph_;
@@ -72,8 +74,10 @@ Extraction::Extraction(const EGraph& egraph, int64_t weight_limit)
   problem_.weight_limit = weight_limit;
   std::vector<int> root_weights;
   for (const GraphOutput& output : graph.outputs()) {
-    if (graph.is_constant(output.value)) root_weights.push_back(weight(output.value));
-    else problem_.roots.push_back(number(output.value));
+    if (graph.is_constant(output.value))
+      root_weights.push_back(weight(output.value));
+    else
+      problem_.roots.push_back(number(output.value));
   }
   sort_unique(problem_.roots);
   sort_unique(root_weights);
@@ -119,8 +123,10 @@ void Extraction::add_node(NodeId node) {
   result.cost = egraph_.cost(node).runtime.count;
   for (const ValueId input : graph.inputs(node)) {
     if (!input.valid()) continue;
-    if (graph.is_constant(input)) result.weights.push_back(weight(input));
-    else result.inputs.push_back(number(input));
+    if (graph.is_constant(input))
+      result.weights.push_back(weight(input));
+    else
+      result.inputs.push_back(number(input));
   }
   for (const ValueId output : egraph_.outputs(node)) result.outputs.push_back(number(output));
   sort_unique(result.inputs);

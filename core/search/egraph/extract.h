@@ -29,11 +29,11 @@ class Extraction {
 
   const EGraph& egraph_;
   ExtractionProblem problem_;
-  std::vector<int> class_of_;    // by value: number, or -1
-  std::vector<int> weight_of_;   // by value: number of the constant, or -1
-  std::vector<int> node_of_;     // by node: number, or -1
-  std::vector<NodeId> nodes_;    // by number of the node
-  std::vector<ValueId> names_;   // by number of the class
+  std::vector<int> class_of_;   // by value: number, or -1
+  std::vector<int> weight_of_;  // by value: number of the constant, or -1
+  std::vector<int> node_of_;    // by node: number, or -1
+  std::vector<NodeId> nodes_;   // by number of the node
+  std::vector<ValueId> names_;  // by number of the class
 };
 
 }  // namespace reverie

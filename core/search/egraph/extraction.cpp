@@ -211,7 +211,7 @@ class Descent {
   Follower follower_;
   Selection selection_;
   int64_t cost_ = 0;
-  std::vector<uint8_t> needed_;  // by class
+  std::vector<uint8_t> needed_;                           // by class
   std::vector<std::vector<std::pair<int, int>>> riders_;  // by node: class, node
   std::vector<std::pair<int, int>> replaced_;             // class, node before
 };

@@ -226,9 +226,10 @@ void solve(CbcModel& model, double seconds) {
   data.useSignalHandler_ = false;
   CbcMain0(model, data);
   const std::string limit = fmt::format("{}", seconds);
-  const char* arguments[] = {"cbc", "-log", "0", "-slog", "0", "-threads", "0",     "-randomCbcSeed", "1",
-                             "-randomSeed", "1", "-timeMode", "elapsed", "-seconds", limit.c_str(),
-                             "-solve",  "-quit"};
+  const char* arguments[] = {
+      "cbc",     "-log",           "0",           "-slog",       "0",    "-threads",
+      "0",       "-randomCbcSeed", "1",           "-randomSeed", "1",    "-timeMode",
+      "elapsed", "-seconds",       limit.c_str(), "-solve",      "-quit"};
   CbcMain1(static_cast<int>(std::size(arguments)), arguments, model, keep_on, data);
 }
 

@@ -22,8 +22,8 @@ struct IlpResult {
 /// Extraction as an integer linear program, solved by CBC (COIN-OR) from `start`, which must have a
 /// cost: a variable per node, and for each class that a chosen node reads one of the nodes that
 /// compute it. No choice can be cyclic, since nodes are left out beforehand until none is
-/// (allow_without_cycles): the optimum is that of what remains. Deterministic, on one thread, unless
-/// cut short. `seconds`: limit of the solver's time.
+/// (allow_without_cycles): the optimum is that of what remains. Deterministic, on one thread,
+/// unless cut short. `seconds`: limit of the solver's time.
 IlpResult extract_by_ilp(const ExtractionProblem& problem, const Selection& start, double seconds,
                          const OutOfTime& out_of_time);
 

@@ -4,7 +4,8 @@ namespace reverie {
 
 std::string IlpResult::status() const { return "no program solved: built without CBC"; }
 
-IlpResult extract_by_ilp(const ExtractionProblem&, const Selection& start, double, const OutOfTime&) {
+IlpResult extract_by_ilp(const ExtractionProblem&, const Selection& start, double,
+                         const OutOfTime&) {
   IlpResult result;
   result.selection = start;
   return result;

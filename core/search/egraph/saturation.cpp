@@ -32,8 +32,10 @@ bool intersect(const std::vector<ValueId>& a, const std::vector<ValueId>& b) {
   auto y = b.begin();
   while (x != a.end() && y != b.end()) {
     if (*x == *y) return true;
-    if (*x < *y) ++x;
-    else ++y;
+    if (*x < *y)
+      ++x;
+    else
+      ++y;
   }
   return false;
 }
@@ -56,8 +58,7 @@ Saturation::Saturation(EGraph& egraph, const RuleSet& rules, CostModel& cost_mod
       options_(options),
       out_of_time_(std::move(out_of_time)),
       program_(rules) {
-  for (const MatchRule& rule : program_.rules())
-    roots_.push_back(roots_of(*rule.pattern));
+  for (const MatchRule& rule : program_.rules()) roots_.push_back(roots_of(*rule.pattern));
 }
 
 bool Saturation::iterate() {
@@ -79,7 +80,8 @@ bool Saturation::iterate() {
   return changed;
 }
 
-// --- Matching -------------------------------------------------------------------------------------
+// --- Matching
+// -------------------------------------------------------------------------------------
 
 void Saturation::match() {
   const std::vector<NodeId> changed = egraph_.take_changed();
@@ -177,7 +179,8 @@ bool Saturation::seen(int rule, const Binding& binding) {
   };
   for (const NodeId node : binding.nodes) add(2 * static_cast<uint64_t>(node.index));
   for (const ValueId value : binding.values) add(2 * static_cast<uint64_t>(value.index) + 1);
-  for (const int32_t offset : binding.offsets) key = hash_combine(key, static_cast<uint64_t>(offset));
+  for (const int32_t offset : binding.offsets)
+    key = hash_combine(key, static_cast<uint64_t>(offset));
   return !seen_.insert(key).second;
 }
 
@@ -186,7 +189,8 @@ uint64_t Saturation::key_of(int rule, const Embedding& embedding) {
   return instance_key(
       rule, *program_.rules()[static_cast<size_t>(rule)].pattern, embedding,
       [&](NodeId node) {
-        return remembered(node_signatures_, node.index, [&] { return node_signature(graph, node); });
+        return remembered(node_signatures_, node.index,
+                          [&] { return node_signature(graph, node); });
       },
       [&](ValueId value) {
         return remembered(value_signatures_, value.index,
@@ -194,7 +198,8 @@ uint64_t Saturation::key_of(int rule, const Embedding& embedding) {
       });
 }
 
-// --- Applying -------------------------------------------------------------------------------------
+// --- Applying
+// -------------------------------------------------------------------------------------
 
 int64_t Saturation::gain(const Found& found) const {
   int64_t gain = 0;

@@ -14,10 +14,10 @@
 
 namespace reverie {
 
-/// Applies rules to an e-graph until nothing new comes (equality saturation: Tate et al., POPL 2009;
-/// for tensor graphs Yang et al., "TENSAT", MLSys 2021). Conditions on uses are left aside: they
-/// say whether a rewrite can pay, not whether it is true, and a node of an e-graph has users in
-/// graphs that nobody will choose.
+/// Applies rules to an e-graph until nothing new comes (equality saturation: Tate et al., POPL
+/// 2009; for tensor graphs Yang et al., "TENSAT", MLSys 2021). Conditions on uses are left aside:
+/// they say whether a rewrite can pay, not whether it is true, and a node of an e-graph has users
+/// in graphs that nobody will choose.
 ///
 /// A pattern with several roots is matched by joining the matches of its parts on what they share.
 class Saturation {
@@ -61,10 +61,10 @@ class Saturation {
   const SaturationOptions& options_;
   std::function<bool()> out_of_time_;
   MatchProgram program_;
-  std::vector<std::vector<int>> roots_;                       // by rule
-  std::unordered_map<NodeId, std::vector<ValueId>> parts_;    // during an iteration
+  std::vector<std::vector<int>> roots_;                     // by rule
+  std::unordered_map<NodeId, std::vector<ValueId>> parts_;  // during an iteration
   InstanceCache cache_;
-  std::vector<uint64_t> node_signatures_;   // 0: not known
+  std::vector<uint64_t> node_signatures_;  // 0: not known
   std::vector<uint64_t> value_signatures_;
   std::unordered_set<uint64_t> seen_;
   std::vector<Found> found_;

@@ -49,8 +49,8 @@ struct SaturationReport {
   int64_t nodes = 0;       ///< of the last e-graph; so all that follow
   int64_t classes = 0;
   bool saturated = false;  ///< no rule had anything new to add
-  /// "greedy", or what the solver says of the graph: "optimal" among all that the e-graph holds (its
-  /// cycles broken), "gap 1.2%" (how far above the least it may be) or "gap unknown".
+  /// "greedy", or what the solver says of the graph: "optimal" among all that the e-graph holds
+  /// (its cycles broken), "gap 1.2%" (how far above the least it may be) or "gap unknown".
   std::string extraction;
 };
 

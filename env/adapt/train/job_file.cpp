@@ -50,7 +50,8 @@ std::vector<EpochRecord> curve_of(const Json& json) {
 Json json_of(const Decisions& decisions) {
   Json::Array all;
   for (const auto& decision : decisions) {
-    if (!decision) all.push_back(nullptr);
+    if (!decision)
+      all.push_back(nullptr);
     else
       all.push_back({{"widen", decision->kind == ChangeKind::kWiden},
                      {"origin", decision->origin},

@@ -35,7 +35,8 @@ float pass_unit(const Gates& gates, float cell) {
 }
 
 /// Puts the gradient of the sums in the place of the gates, and gives that of the cell before.
-float unit_backward(const Gates& gates, float cell, float cell_before, float of_output, float of_cell) {
+float unit_backward(const Gates& gates, float cell, float cell_before, float of_output,
+                    float of_cell) {
   const float i = *gates.i, f = *gates.f, g = *gates.g, o = *gates.o, t = std::tanh(cell);
   of_cell += of_output * o * (1 - t * t);
   *gates.i = of_cell * g * i * (1 - i);
@@ -52,7 +53,8 @@ struct Steps : torch::autograd::Function<Steps> {
                                const torch::Tensor& weights) {
     const int64_t steps = sums.size(0), hidden = weights.size(1);
     const auto gates = sums.clone(), by_unit = weights.t().contiguous();
-    const auto cells = torch::zeros({steps + 1, hidden}), outputs = torch::zeros({steps + 1, hidden});
+    const auto cells = torch::zeros({steps + 1, hidden}),
+               outputs = torch::zeros({steps + 1, hidden});
     for (int64_t step = 0; step < steps; ++step) {
       float* const row = gates.data_ptr<float>() + 4 * hidden * step;
       float* const cell = cells.data_ptr<float>() + hidden * step;
@@ -72,7 +74,8 @@ struct Steps : torch::autograd::Function<Steps> {
     const variable_list saved = context->get_saved_variables();
     const auto &cells = saved[1], &outputs = saved[2], &weights = saved[3];
     const int64_t steps = cells.size(0) - 1, hidden = cells.size(1);
-    const auto sums = saved[0].clone(), of_outputs = gradients[0].clone(at::MemoryFormat::Contiguous);
+    const auto sums = saved[0].clone(),
+               of_outputs = gradients[0].clone(at::MemoryFormat::Contiguous);
     std::vector<float> of_cell(static_cast<size_t>(hidden), 0.0f);
     for (int64_t step = steps - 1; step >= 0; --step) {
       float* const row = sums.data_ptr<float>() + 4 * hidden * step;

@@ -4,8 +4,8 @@
 
 namespace reverie {
 
-/// Weights of an LSTM in one direction, as torch::nn::LSTM has them; gates in the order input, forget,
-/// cell, output.
+/// Weights of an LSTM in one direction, as torch::nn::LSTM has them; gates in the order input,
+/// forget, cell, output.
 struct LstmWeights {
   torch::Tensor input;   ///< [4 hidden, inputs]
   torch::Tensor hidden;  ///< [4 hidden, hidden]

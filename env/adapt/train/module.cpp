@@ -179,7 +179,9 @@ std::vector<torch::Tensor> WeightedNetwork::outputs(const torch::Tensor& images,
       case BlockKind::kAveragePool:
         result = torch::avg_pool2d(input, block.kernel, block.stride);
         break;
-      case BlockKind::kGlobalPool: result = input.mean({2, 3}, /*keepdim=*/true); break;
+      case BlockKind::kGlobalPool:
+        result = input.mean({2, 3}, /*keepdim=*/true);
+        break;
     }
     results.push_back(has_weights(block) && block.relu ? result.relu_() : result);
   }

@@ -17,7 +17,8 @@ constexpr double kRate = 1e-4, kDecay = 0.99;
 constexpr int kDecayEvery = 500;
 constexpr double kCooling = 0.9;
 constexpr double kKept = 0.99;  // of the moving average
-constexpr double kSmallest = std::numeric_limits<float>::epsilon();  // probability that has a logarithm
+constexpr double kSmallest =
+    std::numeric_limits<float>::epsilon();  // probability that has a logarithm
 
 /// Of the blocks that can be deepened.
 std::vector<int> origins_of(const Network& network) {
@@ -28,7 +29,8 @@ std::vector<int> origins_of(const Network& network) {
 }
 
 /// Action k deepens the k-th block that can be, the last goes on.
-std::optional<ChangeAtRate> decision_of(const JobState& state, int action, const JobSource& source) {
+std::optional<ChangeAtRate> decision_of(const JobState& state, int action,
+                                        const JobSource& source) {
   const std::vector<int> origins = origins_of(state.network);
   if (action == static_cast<int>(origins.size())) return std::nullopt;
   return ChangeAtRate{ChangeKind::kDeepen, origins[static_cast<size_t>(action)],
@@ -44,7 +46,8 @@ int actions_of(const std::vector<Network>& networks) {
           "the network has no block that can be deepened; the published agent does nothing else");
     if (origins_of(network).size() != blocks)
       throw InputError(
-          "the networks have {} and {} blocks that can be deepened; the published agent takes networks "
+          "the networks have {} and {} blocks that can be deepened; the published agent takes "
+          "networks "
           "with the same number",
           blocks, origins_of(network).size());
   }
@@ -58,7 +61,8 @@ torch::Tensor loss_of(const std::vector<torch::Tensor>& taken, double advantage)
 
 int likeliest(const PublishedPolicy& policy, const JobState& state) {
   const torch::NoGradGuard guard;
-  return static_cast<int>(policy.probabilities(state.network, 1 - state.spent, 1).argmax().item<int64_t>());
+  return static_cast<int>(
+      policy.probabilities(state.network, 1 - state.spent, 1).argmax().item<int64_t>());
 }
 
 /// What a reward counts.
@@ -81,7 +85,8 @@ class Advantage {
 
 }  // namespace
 
-PublishedAgent::PublishedAgent(const std::vector<Network>& networks, const PublishedAgentConfig& config)
+PublishedAgent::PublishedAgent(const std::vector<Network>& networks,
+                               const PublishedAgentConfig& config)
     : config_(config),
       rng_(Rng(config.seed).fork(1)),
       policy_(config.kind, LayerVocabulary(config.kind, networks), actions_of(networks),
@@ -113,7 +118,8 @@ void PublishedAgent::learn(const AdaptStart& start, const AfterEpisode& after) {
       job->decide(decision_of(state, action, *start.source));
     }
     const double reward = published_reward(mean_accuracy(job->state().curve, start.final_epochs));
-    adam.step(parameters, torch::autograd::grad({loss_of(taken, advantage.of(reward))}, parameters));
+    adam.step(parameters,
+              torch::autograd::grad({loss_of(taken, advantage.of(reward))}, parameters));
     if (episode % kDecayEvery == 0) adam.rate *= kDecay;
     if (episode % cool_every == 0) temperature = std::max(1.0, temperature * kCooling);
     if (after) after(episode, job->state());

@@ -31,7 +31,8 @@ constexpr const char* kKnown[] = {
 std::string sides(int size) { return fmt::format("({0}, {0})", size); }
 
 std::string printed_pool(const char* kind, const Block& block) {
-  return fmt::format("{}(kernel_size={}, stride={})", kind, sides(block.kernel), sides(block.stride));
+  return fmt::format("{}(kernel_size={}, stride={})", kind, sides(block.kernel),
+                     sides(block.stride));
 }
 
 /// The first layer of a block, without what PyTorch prints of every such layer.
@@ -42,11 +43,14 @@ std::string printed_layer(const Block& block, const BlockShape& in) {
                          sides(block.kernel), sides(block.stride),
                          block.padding > 0 ? ", padding=" + sides(block.padding) : "");
     case BlockKind::kLinear:
-      return fmt::format("Linear(in_features={}, out_features={})", in.channels * in.height * in.width,
-                         block.width);
-    case BlockKind::kMaxPool: return printed_pool("MaxPool2d", block);
-    case BlockKind::kAveragePool: return printed_pool("AvgPool2d", block);
-    case BlockKind::kGlobalPool: break;
+      return fmt::format("Linear(in_features={}, out_features={})",
+                         in.channels * in.height * in.width, block.width);
+    case BlockKind::kMaxPool:
+      return printed_pool("MaxPool2d", block);
+    case BlockKind::kAveragePool:
+      return printed_pool("AvgPool2d", block);
+    case BlockKind::kGlobalPool:
+      break;
   }
   return "AdaptiveAvgPool2d(output_size=(1, 1))";
 }
@@ -127,7 +131,8 @@ LayerVocabulary::LayerVocabulary(PublishedKind kind, const std::vector<Network>&
 }
 
 void LayerVocabulary::add(PublishedKind kind, const std::vector<std::string>& layers) {
-  auto next = static_cast<int64_t>(kind == PublishedKind::kPublished ? layers.size() : ids_.size() + 1);
+  auto next =
+      static_cast<int64_t>(kind == PublishedKind::kPublished ? layers.size() : ids_.size() + 1);
   for (const std::string& layer : layers)
     if (ids_.emplace(layer, next).second) ++next;
 }
@@ -137,8 +142,8 @@ std::vector<int64_t> LayerVocabulary::ids(const Network& network) const {
   for (const std::string& layer : printed_layers(network)) {
     const auto found = ids_.find(layer);
     if (found == ids_.end())
-      throw InputError("the agent does not know the layer {}; name its network when the agent is made",
-                       layer);
+      throw InputError(
+          "the agent does not know the layer {}; name its network when the agent is made", layer);
     ids.push_back(found->second);
   }
   return ids;
@@ -169,7 +174,8 @@ PublishedPolicy::PublishedPolicy(PublishedKind kind, LayerVocabulary vocabulary,
   Rng of_embedding = rng.fork(0), of_weights = rng.fork(1);
   std::generate_n(embedding_.data_ptr<float>(), embedding_.numel(),
                   [&] { return static_cast<float>(of_embedding.normal()); });
-  for (int direction = 0; direction < 2; ++direction) add_lstm(parameters_, kEmbedding, kLayer, of_weights);
+  for (int direction = 0; direction < 2; ++direction)
+    add_lstm(parameters_, kEmbedding, kLayer, of_weights);
   add_lstm(parameters_, 2 * kLayer, kNetwork, of_weights);
   add_linear(parameters_, kTime + kNetwork, kHidden, of_weights);
   add_linear(parameters_, kHidden, kHidden, of_weights);
@@ -183,7 +189,8 @@ torch::Tensor PublishedPolicy::encode(const Network& network) const {
   return lstm(torch::cat({forward, backward}, 1), lstm_at(parameters_, 2 * kLstm))[-1];
 }
 
-torch::Tensor PublishedPolicy::probabilities(const Network& network, double left, double temperature) const {
+torch::Tensor PublishedPolicy::probabilities(const Network& network, double left,
+                                             double temperature) const {
   auto x = torch::cat({torch::tensor(time_features(kind_, left)), encode(network)});
   for (size_t i = 3 * kLstm; i < parameters_.size(); i += 2) {
     x = torch::addmv(parameters_[i + 1], parameters_[i], x);

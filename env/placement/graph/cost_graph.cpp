@@ -54,7 +54,8 @@ void CostGraph::settle_forbidden() {
   for (size_t first = 0; first < costs_.size(); first += kinds_.size()) {
     const auto of_node = std::span(costs_).subspan(first, kinds_.size());
     if (std::ranges::all_of(of_node, is_forbidden))
-      throw InputError("node '{}' can run on no kind of device", nodes_[first / kinds_.size()].name);
+      throw InputError("node '{}' can run on no kind of device",
+                       nodes_[first / kinds_.size()].name);
     rest += std::min(std::ranges::max(of_node), kMostInAll);
     if (rest > kMostInAll) return;  // require_numbers refuses it
   }

@@ -17,10 +17,18 @@ namespace {
 constexpr char kFormat[] = "placement-graph/1";
 
 using Keys = std::vector<std::string>;
-const Keys kNodeKeys = {"id", "name", "op", "cost_us", "persistent_bytes", "temporary_bytes", "colocation_group",
-                        "arithmetic_us", "moved_bytes"};
+const Keys kNodeKeys = {"id",
+                        "name",
+                        "op",
+                        "cost_us",
+                        "persistent_bytes",
+                        "temporary_bytes",
+                        "colocation_group",
+                        "arithmetic_us",
+                        "moved_bytes"};
 const Keys kEdgeKeys = {"from", "to", "bytes", "cost_us", "tensor"};
-const Keys kGraphKeys = {"format", "name", "kinds", "nodes", "edges", "devices", "links", "engines"};
+const Keys kGraphKeys = {"format", "name",    "kinds", "nodes",
+                         "edges",  "devices", "links", "engines"};
 /// Near one of these by spelling, but meant: the model that a graph is of.
 const Keys kGraphNotes = {"model"};
 /// Where a node comes from.
@@ -119,8 +127,8 @@ class TensorReader {
 };
 
 /// By kind; `of_null` where a node cannot run.
-std::vector<Picoseconds> times_of(const Json& node, const char* key, const std::vector<std::string>& kinds,
-                                  Picoseconds of_null) {
+std::vector<Picoseconds> times_of(const Json& node, const char* key,
+                                  const std::vector<std::string>& kinds, Picoseconds of_null) {
   std::vector<Picoseconds> times;
   for (const std::string& kind : kinds) {
     const Json& time = node.at(key).at(kind);
@@ -134,7 +142,8 @@ std::optional<CostParts> parts_of(const Json& json, const std::vector<std::strin
   if (all == nullptr || all->is_null()) return std::nullopt;
   CostParts parts;
   with_context("kinds", [&] {
-    for (const std::string& kind : kinds) require_keys(all->at(kind), {"bytes_per_second", "launch_us"});
+    for (const std::string& kind : kinds)
+      require_keys(all->at(kind), {"bytes_per_second", "launch_us"});
     for (const std::string& kind : kinds)
       parts.kinds.push_back({all->at(kind).at("bytes_per_second").get<double>(),
                              time_of(all->at(kind).at("launch_us"))});
@@ -161,7 +170,8 @@ CostGraph graph_of(const Json& json) {
   for (const Json& node : all.array()) {
     nodes.push_back(node_of(node, nodes.size()));
     with_context("node '" + nodes.back().name + "'", [&] {
-      for (const Picoseconds time : times_of(node, "cost_us", kinds, CostGraph::kCannotRun)) costs.push_back(time);
+      for (const Picoseconds time : times_of(node, "cost_us", kinds, CostGraph::kCannotRun))
+        costs.push_back(time);
     });
   }
   TensorReader reader;
@@ -183,15 +193,16 @@ Json node_json(const CostGraph& graph, int number) {
   const auto at = static_cast<size_t>(number);
   const CostNode& node = graph.nodes()[at];
   Json json = {{"id", number}, {"name", node.name}, {"op", node.op}};
-  json["cost_us"] =
-      times_json(graph, number, [&](size_t kind) { return graph.cost(number, static_cast<int>(kind)); });
+  json["cost_us"] = times_json(
+      graph, number, [&](size_t kind) { return graph.cost(number, static_cast<int>(kind)); });
   json["persistent_bytes"] = node.persistent_bytes;
   json["temporary_bytes"] = node.temporary_bytes;
   json["colocation_group"] = node.group < 0 ? Json() : Json(node.group);
   if (!graph.parts()) return json;
   const CostParts& parts = *graph.parts();
-  json["arithmetic_us"] = times_json(
-      graph, number, [&](size_t kind) { return parts.arithmetic[at * graph.kinds().size() + kind]; });
+  json["arithmetic_us"] = times_json(graph, number, [&](size_t kind) {
+    return parts.arithmetic[at * graph.kinds().size() + kind];
+  });
   json["moved_bytes"] = parts.moved_bytes[at];
   return json;
 }

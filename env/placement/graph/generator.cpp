@@ -224,8 +224,8 @@ CostGraph generated_graph(const std::string& text) {
     if (parts.size() != 4 || !is_generated_graph(text))
       throw InputError("must be generate:FAMILY:NODES:SEED");
     return generate_graph({.family = std::string(parts[1]),
-                            .nodes = number_in<int>(parts[2], "NODES"),
-                            .seed = number_in<uint64_t>(parts[3], "SEED")});
+                           .nodes = number_in<int>(parts[2], "NODES"),
+                           .seed = number_in<uint64_t>(parts[3], "SEED")});
   });
 }
 

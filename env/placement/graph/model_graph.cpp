@@ -99,7 +99,8 @@ std::vector<FoldedNode> folded_nodes(const Graph& graph, const Topology& topolog
     const bool is_folded = graph.is_constant(id) && !graph.inputs(id).empty();
     if (!is_folded && !is_view(graph, id)) continue;
     const ValueId source = nodes.source(graph.outputs(id)[0]);
-    const int viewed = is_folded || graph.is_constant(source) ? -1 : nodes.node(graph.producer(source));
+    const int viewed =
+        is_folded || graph.is_constant(source) ? -1 : nodes.node(graph.producer(source));
     folded.push_back({name_of_node(graph, id, folded.size()), op_of(graph, id),
                       viewed >= 0 ? builder.node_name(viewed) : reader(id)});
   }

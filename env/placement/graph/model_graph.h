@@ -29,7 +29,8 @@ namespace reverie {
 /// Work of a model that is no node of its cost graph.
 struct FoldedNode {
   std::string name, op;
-  std::string into;  ///< of a view: the node whose output it views; of work on constants: the first node that reads it
+  std::string into;  ///< of a view: the node whose output it views; of work on constants: the first
+                     ///< node that reads it
 };
 
 /// In the order of the graph; what reading the file left out already is not among them.

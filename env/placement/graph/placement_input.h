@@ -26,7 +26,7 @@ struct PlacementInputConfig {
 
 struct PlacementInput {
   CostGraph graph;
-  std::vector<std::string> warnings;  ///< each one line for a person
+  std::vector<std::string> warnings;    ///< each one line for a person
   std::vector<FoldedNode> folded = {};  ///< of a model
 };
 

@@ -108,7 +108,8 @@ class TopologyReader {
     if (node["memory"])
       device.memory_bytes = static_cast<int64_t>(quantity(node["memory"], "memory", kSizes));
     if (node["memory_bytes"] && !node["memory_bytes"].IsNull())
-      device.memory_bytes = static_cast<int64_t>(quantity(node["memory_bytes"], "memory_bytes", {{"", 1}}));
+      device.memory_bytes =
+          static_cast<int64_t>(quantity(node["memory_bytes"], "memory_bytes", {{"", 1}}));
     if (!named_.try_emplace(name).second) throw InputError("the name '{}' is given twice", name);
     for (int i = 0; i < static_cast<int>(count); ++i) {
       if (!is_one) device.name = fmt::format("{}{}", name, i);
@@ -206,8 +207,10 @@ Topology read_topology(const std::string& name_or_path) {
     const auto known = std::ranges::find(kKnown, name_or_path,
                                          [](const auto& one) { return std::string(one.first); });
     if (known == kKnown.end() && !file_exists(name_or_path))
-      throw InputError("there is no such file; built in are {}, and cores:N and streams:N are cores of this machine and streams of its GPU",
-                       fmt::join(known_topologies(), ", "));
+      throw InputError(
+          "there is no such file; built in are {}, and cores:N and streams:N are cores of this "
+          "machine and streams of its GPU",
+          fmt::join(known_topologies(), ", "));
     const std::string text = known != kKnown.end() ? known->second : read_file(name_or_path);
     return topology_of(text, name_or_path, /*may_lack_links=*/false);
   });

@@ -51,9 +51,9 @@ Topology ideal_devices(int count, const std::string& kind);
 /// A YAML file (env/placement/README.md), or one of the names of
 /// `known_topologies`. InputError with the file and what is wrong there.
 Topology read_topology(const std::string& name_or_path);
-/// What a file in the format placement-graph/1 says in `devices`, `links` and `engines`, which are those of a YAML file;
-/// nothing where it names no devices. Without links they are joined by such as ideal_devices has. InputError as
-/// read_topology.
+/// What a file in the format placement-graph/1 says in `devices`, `links` and `engines`, which are
+/// those of a YAML file; nothing where it names no devices. Without links they are joined by such
+/// as ideal_devices has. InputError as read_topology.
 std::optional<Topology> topology_in_graph(const std::string& path);
 /// "2xv100-nvlink", "8xh100", "cpu+gpu".
 std::vector<std::string> known_topologies();

@@ -37,7 +37,8 @@ enum class GoTask : uint8_t { kPlacement, kScheduling, kFusion };
 /// Placement departs from the sources, which decide all devices in one shot: entities are placed
 /// one after the other, and to a device's logit of that head W3 relu(W1 state + W2 columns) is
 /// added, of the entity's state and of what is known of the device by then (PlacingSteps). The
-/// weights are the same for all devices. Decisions with a schedule that grows are DOPPLER's (ICLR 2026).
+/// weights are the same for all devices. Decisions with a schedule that grows are DOPPLER's (ICLR
+/// 2026).
 class GoNetworkImpl : public torch::nn::Module {
  public:
   GoNetworkImpl(int devices, std::vector<GoTask> tasks, const GoSizes& sizes = {});

@@ -91,8 +91,8 @@ class OneThread {
   int before_;
 };
 
-/// Calls `update` with the graphs of all evaluators, so many at a time, round by round until all are
-/// spent. A Graph is made of an Evaluator& and has it as `evaluator`. Otherwise as in_rounds.
+/// Calls `update` with the graphs of all evaluators, so many at a time, round by round until all
+/// are spent. A Graph is made of an Evaluator& and has it as `evaluator`. Otherwise as in_rounds.
 template <class Graph, class Update>
 void in_batches(std::span<Evaluator* const> evaluators, int devices, size_t batch,
                 const Update& update) {

@@ -30,8 +30,8 @@ Match match_of(const RealityCheck& check) {
 
 /// Runs placements in turn, so that what else the machine does meets all of them alike, until each
 /// has enough runs.
-std::vector<std::vector<RunTime>> run_all(
-    ModelOnDevices& model, const std::vector<OrderByDevice>& orders) {
+std::vector<std::vector<RunTime>> run_all(ModelOnDevices& model,
+                                          const std::vector<OrderByDevice>& orders) {
   std::vector<std::vector<RunTime>> runs(orders.size());
   for (const auto& order : orders) model.run(order);  // these make memory, and do not count
   const auto has_enough = [&](const std::vector<RunTime>& all) {

@@ -141,7 +141,8 @@ class GanttChart {
     const auto first = static_cast<size_t>(block.first);
     if (!lane.sends) {
       const CostNode& one = node(timeline_.runs[first].node);
-      return one.op.empty() ? name_of(one) : fmt::format("{} ({})", name_of(one), short_name(one.op, 40));
+      return one.op.empty() ? name_of(one)
+                            : fmt::format("{} ({})", name_of(one), short_name(one.op, 40));
     }
     const Timeline::Transfer& sent = timeline_.transfers[first];
     const CostTensor& tensor = graph_.tensors()[static_cast<size_t>(sent.tensor)];

@@ -43,7 +43,8 @@ std::string winner_sentence(const PlaceResult& result) {
   const PlacedBy& winner = result.methods[result.winner];
   const Picoseconds makespan = winner.outcome.makespan;
   if (winner.outcome.misplaced > 0)
-    return fmt::format("No result: {}. Its makespan would be {}.", why_infeasible(result), time_text(makespan, 6));
+    return fmt::format("No result: {}. Its makespan would be {}.", why_infeasible(result),
+                       time_text(makespan, 6));
   if (!winner.outcome.feasible())
     return fmt::format(
         "No method found a placement that fits into memory. That of {} lacks the fewest bytes: {}. "

@@ -53,8 +53,8 @@ void cut_into_parts(Evaluator& evaluator, uint64_t) {
   evaluator.evaluate(placement, Dispatch::kReady);
 }
 
-/// It begins with the best of the quick heuristics, so that it is never worse than these. METIS is a
-/// good start where memory is tight, ETF on several devices.
+/// It begins with the best of the quick heuristics, so that it is never worse than these. METIS is
+/// a good start where memory is tight, ETF on several devices.
 void improve(Evaluator& evaluator, uint64_t seed) {
   constexpr std::array kQuick{"m_topo", "etf", "heft", "metis"};
   constexpr double kListShare = 0.4, kListShareToFuse = 0.3, kKernelShare = 0.5;
@@ -76,8 +76,7 @@ void improve_or_begin_simulated(Evaluator& evaluator, uint64_t seed) {
                       {.evaluations = kSimulated}, evaluator.fusion());
   improve(simulated, seed);
   evaluator.evaluate(simulated.best(), Dispatch::kInOrder);
-  if (!evaluator.spent())
-    local_search(evaluator, Placement(evaluator.best()), Rng(seed).fork(1));
+  if (!evaluator.spent()) local_search(evaluator, Placement(evaluator.best()), Rng(seed).fork(1));
 }
 
 void anneal_from_one_device(Evaluator& evaluator, uint64_t seed) {

@@ -79,8 +79,10 @@ PlaceResult place(const CostGraph& graph, const Topology& topology,
     placements.push_back(evaluator.best());
     const auto proved = static_cast<int64_t>(evaluator.proved());
     if (options.fuse || !outcome.feasible()) continue;
-    if (is_timed) result.bound = std::max(result.bound, {proved});
-    else result.bytes_bound = std::max(result.bytes_bound, proved);
+    if (is_timed)
+      result.bound = std::max(result.bound, {proved});
+    else
+      result.bytes_bound = std::max(result.bytes_bound, proved);
   }
   if (result.measured) {
     const auto makespans = measured_in_turn(graph, topology, placements, options.measure);
@@ -102,7 +104,8 @@ Outcome show(const CostGraph& graph, const Topology& topology, const Placement& 
     result.placement = fused_placement(*result.fused, placement, Dispatch::kInOrder);
     result.held.resize(static_cast<size_t>(result.fused->graph.size()));
     for (size_t node = 0; node < result.fused->node_of.size(); ++node)
-      result.held[static_cast<size_t>(result.fused->node_of[node])].push_back(graph.nodes()[node].name);
+      result.held[static_cast<size_t>(result.fused->node_of[node])].push_back(
+          graph.nodes()[node].name);
   }
   Simulator simulator(result.placed(graph), topology);
   return simulator.run(result.placement, Dispatch::kInOrder, &result.timeline);
@@ -147,11 +150,14 @@ std::string why_infeasible(const PlaceResult& result) {
   const PlacedBy& winner = result.methods[result.winner];
   if (winner.outcome.feasible()) return "";
   if (winner.outcome.misplaced > 0)
-    return fmt::format("no method found a placement on devices that can run all nodes: that of {} has {} of them elsewhere",
-                       winner.method, counted(winner.outcome.misplaced, "node"));
+    return fmt::format(
+        "no method found a placement on devices that can run all nodes: that of {} has {} of them "
+        "elsewhere",
+        winner.method, counted(winner.outcome.misplaced, "node"));
   constexpr double kMebibyte = 0x1p20;
   return fmt::format(
-      "no method found a placement that fits into memory: that of {}, which comes nearest, lacks {:.1f} MiB",
+      "no method found a placement that fits into memory: that of {}, which comes nearest, lacks "
+      "{:.1f} MiB",
       winner.method, static_cast<double>(winner.outcome.bytes_over) / kMebibyte);
 }
 

@@ -36,10 +36,10 @@ struct PlaceOptions {
 struct PlaceResult {
   std::vector<PlacedBy> methods;
   size_t winner = 0;  ///< the first of the cheapest; where nothing fits, of the fewest bytes over
-  std::optional<FusedGraph> fused;  ///< what the winner runs, where operators are fused
+  std::optional<FusedGraph> fused;             ///< what the winner runs, where operators are fused
   std::vector<std::vector<std::string>> held;  ///< by fused node: names of those that it holds
   std::vector<FoldedNode> folded;              ///< of the model that was placed, for placement_json
-  Placement placement;              ///< of the winner, of what it runs, in order
+  Placement placement;                         ///< of the winner, of what it runs, in order
   Timeline timeline;
   /// No placement that fits and keeps groups together is shorter, whatever it fuses: the lower
   /// bound (simulator/bounds.h), or what a method has proved. Measured makespans may be.
@@ -70,7 +70,8 @@ std::vector<PlaceMethod> usual_methods(const CostGraph& graph);
 /// placement/1 of env/placement/README.md.
 Json placement_json(const CostGraph& graph, const Topology& topology, const PlaceResult& result);
 
-/// What no device can hold, or no device of its kind can run, as a sentence; empty where the result fits.
+/// What no device can hold, or no device of its kind can run, as a sentence; empty where the result
+/// fits.
 std::string why_infeasible(const PlaceResult& result);
 
 }  // namespace reverie

@@ -17,7 +17,8 @@ Plan::Plan(const Simulator& simulator, double reserve)
     const auto entity = static_cast<size_t>(entities_.of(node));
     entity_bytes_[entity] += graph().nodes()[static_cast<size_t>(node)].persistent_bytes;
     for (size_t device = 0; device < busy_.size(); ++device)
-      if (!simulator.can_run(node, static_cast<int>(device))) runs_[entity * busy_.size() + device] = false;
+      if (!simulator.can_run(node, static_cast<int>(device)))
+        runs_[entity * busy_.size() + device] = false;
   }
   clear(reserve, Transfers::kFree);
 }

@@ -27,8 +27,8 @@ class Plan {
   /// persistent.
   void clear(double reserve, Transfers transfers);
 
-  /// Where a node may go: its group's device, else all that can run the group and have the memory, else all that can
-  /// run it, else all. Valid until the next call.
+  /// Where a node may go: its group's device, else all that can run the group and have the memory,
+  /// else all that can run it, else all. Valid until the next call.
   const std::vector<int>& choices(int node);
   /// When all that a node reads is on a device.
   int64_t ready(int node, int device) const;

@@ -22,8 +22,8 @@ Picoseconds interval_bound(const CostGraph& graph, const Topology& topology);
 /// The best of these that takes no more than some seconds: the interval bound of up to 300 nodes.
 Picoseconds lower_bound(const CostGraph& graph, const Topology& topology);
 
-/// No placement has a device that needs fewer bytes at its peak: weights shared out evenly, and what a node must have
-/// beside it when it runs. `fused`: whatever nodes are fused.
+/// No placement has a device that needs fewer bytes at its peak: weights shared out evenly, and
+/// what a node must have beside it when it runs. `fused`: whatever nodes are fused.
 int64_t memory_bound(const CostGraph& graph, const Topology& topology, bool fused);
 
 }  // namespace reverie

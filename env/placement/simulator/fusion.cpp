@@ -131,7 +131,8 @@ FusedGraph fuse(const CostGraph& graph, const std::vector<int>& cluster_of_node)
     nodes.push_back(fused_node(graph, members, groups));
     parts.moved_bytes.push_back(moved_bytes(graph, members));
     for (int kind = 0; kind < std::ssize(graph.kinds()); ++kind) {
-      const bool runs = std::ranges::all_of(members, [&](int node) { return graph.can_run(node, kind); });
+      const bool runs =
+          std::ranges::all_of(members, [&](int node) { return graph.can_run(node, kind); });
       costs.push_back(runs ? kernel_time(graph, members, kind) : CostGraph::kCannotRun);
       parts.arithmetic.push_back(arithmetic_time(graph, members, kind));
     }

@@ -44,8 +44,10 @@ class Groups {
       const std::set<int> next = next_of(group);
       if (single && next.size() != 1) continue;
       for (const int consumer : next)
-        if (may_join(group, consumer)) pairs.emplace_back(work_[static_cast<size_t>(group)] + work_[static_cast<size_t>(consumer)],
-                           group, consumer);
+        if (may_join(group, consumer))
+          pairs.emplace_back(
+              work_[static_cast<size_t>(group)] + work_[static_cast<size_t>(consumer)], group,
+              consumer);
     }
     std::ranges::sort(pairs);
     std::vector<bool> is_taken(parent_.size());
@@ -86,12 +88,15 @@ class Groups {
 
  private:
   void add_kind(size_t group, int node, int kind) {
-    if (!graph_.can_run(node, kind)) barred_[group].insert(kind);
-    else work_[group] += static_cast<double>(graph_.cost(node, kind).count);
+    if (!graph_.can_run(node, kind))
+      barred_[group].insert(kind);
+    else
+      work_[group] += static_cast<double>(graph_.cost(node, kind).count);
   }
   /// Whether one of them runs wherever both do, so that no devices are too few for them together.
   bool may_join(int one, int other) const {
-    const std::set<int> &a = barred_[static_cast<size_t>(one)], &b = barred_[static_cast<size_t>(other)];
+    const std::set<int>&a = barred_[static_cast<size_t>(one)],
+          &b = barred_[static_cast<size_t>(other)];
     return std::ranges::includes(a, b) || std::ranges::includes(b, a);
   }
   int find(int group) const {

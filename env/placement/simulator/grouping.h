@@ -9,8 +9,8 @@ namespace reverie {
 /// whose outputs go to one other group alone joins it, the pairs of least work first (ColocRL:
 /// Mirhoseini et al. 2017, section 3.1). Where that is not enough, so does a group whose outputs go
 /// to several; and where none has an edge left, groups that follow each other in topological order
-/// become one, so that all hold about equal work. Groups that can run on different kinds of devices are not joined, and
-/// then more than so many may remain. `most`: at least 1.
+/// become one, so that all hold about equal work. Groups that can run on different kinds of devices
+/// are not joined, and then more than so many may remain. `most`: at least 1.
 CostGraph grouped(const CostGraph& graph, int most);
 
 /// A graph with the groups of `grouped(by, most)`. `by` is the same graph with other costs: groups

@@ -44,7 +44,8 @@ double PlacementCost::of(const Outcome& outcome) const {
   const auto cost = static_cast<double>(
       objective_ == PlacementObjective::kMakespan ? outcome.makespan.count : outcome.peak_bytes);
   if (outcome.feasible()) return cost;
-  return cost + penalty_ * (1 + outcome.misplaced + static_cast<double>(outcome.bytes_over) / bytes_);
+  return cost +
+         penalty_ * (1 + outcome.misplaced + static_cast<double>(outcome.bytes_over) / bytes_);
 }
 
 }  // namespace reverie

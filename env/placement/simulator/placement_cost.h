@@ -14,9 +14,9 @@ class PlacementCost {
  public:
   PlacementCost(const Simulator& simulator, PlacementObjective objective);
 
-  /// Makespan in picoseconds or peak memory in bytes. Where memory is exceeded, or a node
-  /// cannot run where it is: more than any placement that fits can have, and the more the more bytes are missing and
-  /// nodes misplaced.
+  /// Makespan in picoseconds or peak memory in bytes. Where memory is exceeded, or a node cannot
+  /// run where it is: more than any placement that fits can have, and the more the more bytes are
+  /// missing and nodes misplaced.
   double of(const Outcome& outcome) const;
   PlacementObjective objective() const { return objective_; }
 

@@ -81,8 +81,10 @@ void Simulator::require_groups() const {
   std::map<int, uint64_t> forbidden;
   for (int node = 0; node < graph_->size(); ++node) {
     const CostNode& one = graph_->nodes()[static_cast<size_t>(node)];
-    if (one.group >= 0 && (forbidden[one.group] |= forbidden_[static_cast<size_t>(node)]) == all_devices())
-      throw InputError("none of the devices can run all of the colocation group of node '{}'", one.name);
+    if (one.group >= 0 &&
+        (forbidden[one.group] |= forbidden_[static_cast<size_t>(node)]) == all_devices())
+      throw InputError("none of the devices can run all of the colocation group of node '{}'",
+                       one.name);
   }
 }
 

@@ -59,24 +59,18 @@ struct Timeline {
 
 /// Runs placements of a graph on devices by discrete events.
 ///
-/// - A node is ready when all that it reads is on its device. A device runs one
-/// node at a time. Of
-///   the nodes that are ready it takes that of the highest priority, then the
-///   one that was ready first, then the one of the lowest number.
-/// - A node that ends asks for one transfer of each tensor to each other device
-/// that reads it, by
-///   tensor and device in the order of their numbers. A transfer begins when
-///   the sending engine, the receiving engine and the bus are free of all that
-///   was asked for before, and holds them until it arrives. Engines and buses
-///   can be switched off.
-/// - Memory: a node's persistent bytes are there all the time, its temporary
-/// bytes while it runs.
-///   Its outputs are there from its start until the last reader on the device
-///   is done and the last transfer has arrived; what nobody reads stays. At the
-///   other side a tensor is there from the transfer's start until its last
-///   reader there is done. Too much is a state, not an error.
-/// - At one time nodes end first, then transfers arrive, transfers begin, and
-/// nodes begin.
+/// - A node is ready when all that it reads is on its device. A device runs one node at a time. Of
+///   the nodes that are ready it takes that of the highest priority, then the one that was ready
+///   first, then the one of the lowest number.
+/// - A node that ends asks for one transfer of each tensor to each other device that reads it, by
+///   tensor and device in the order of their numbers. A transfer begins when the sending engine,
+///   the receiving engine and the bus are free of all that was asked for before, and holds them
+///   until it arrives. Engines and buses can be switched off.
+/// - Memory: a node's persistent bytes are there all the time, its temporary bytes while it runs.
+///   Its outputs are there from its start until the last reader on the device is done and the last
+///   transfer has arrived; what nobody reads stays. At the other side a tensor is there from the
+///   transfer's start until its last reader there is done. Too much is a state, not an error.
+/// - At one time nodes end first, then transfers arrive, transfers begin, and nodes begin.
 ///
 /// No allocation once it is made, but for a timeline. Copies run independently.
 class Simulator {
@@ -96,7 +90,9 @@ class Simulator {
   const CostGraph& graph() const { return *graph_; }
   const Topology& topology() const { return *topology_; }
   Picoseconds cost(int node, int device) const;
-  bool can_run(int node, int device) const { return (forbidden_[static_cast<size_t>(node)] >> device & 1) == 0; }
+  bool can_run(int node, int device) const {
+    return (forbidden_[static_cast<size_t>(node)] >> device & 1) == 0;
+  }
   Picoseconds transfer(int tensor, int from, int to) const;
 
  private:

@@ -18,7 +18,8 @@ EnumNames<Trainer> enum_names(Trainer) {
 struct InnerConfig {
   double clip = 0.2;
   std::vector<int64_t> widths = {64, 64};
-  template <class V> void fields(V& v) {
+  template <class V>
+  void fields(V& v) {
     v.field("clip", clip, "Clip", above(0));
     v.field("widths", widths, "Widths", at_least(1));
   }
@@ -33,7 +34,8 @@ struct OuterConfig {
   std::vector<std::string> rules;
   Trainer trainer = Trainer::kPpo;
   InnerConfig ppo;
-  template <class V> void fields(V& v) {
+  template <class V>
+  void fields(V& v) {
     v.field("seed", seed, "Seed");
     v.field("latent", latent, "Width", between(1, 512));
     v.field("fast", fast, "Fast");
@@ -55,18 +57,25 @@ std::string error_of(const std::function<void()>& action) {
 }
 
 std::string load_error(const std::string& yaml) {
-  return error_of([&] { OuterConfig c; ConfigFields(c).load_text(yaml, "run.yaml"); });
+  return error_of([&] {
+    OuterConfig c;
+    ConfigFields(c).load_text(yaml, "run.yaml");
+  });
 }
 
 std::string set_error(const std::string& assignment) {
-  return error_of([&] { OuterConfig c; ConfigFields(c).set(assignment); });
+  return error_of([&] {
+    OuterConfig c;
+    ConfigFields(c).set(assignment);
+  });
 }
 
 TEST(ConfigTest, ReadsYamlOfEveryType) {
   OuterConfig config;
   ConfigFields(config).load_text(
       "seed: 18446744073709551615\nlatent: 64\nfast: true\nrate: 1e-3\nname: x\n"
-      "rules: [one, 'two, three']\ntrainer: cmaes\nppo:\n  clip: 0.5\n  widths: [1, 2, 3]\n", "f");
+      "rules: [one, 'two, three']\ntrainer: cmaes\nppo:\n  clip: 0.5\n  widths: [1, 2, 3]\n",
+      "f");
   EXPECT_EQ(config.seed, ~uint64_t{0});
   EXPECT_EQ(config.latent, 64);
   EXPECT_TRUE(config.fast);
@@ -145,7 +154,8 @@ TEST(ConfigTest, WrongValuesSayWhatIsRight) {
   EXPECT_THAT(set_error("latent"), HasSubstr("give key=value"));
   EXPECT_THAT(load_error("latent: [1]"), HasSubstr("one value is needed, not a list"));
   EXPECT_THAT(load_error("latent: {a: 1}"), HasSubstr("a value or a list"));
-  EXPECT_THAT(load_error("latent: 1\nlatent: 2"), HasSubstr("run.yaml:2: key 'latent' is given twice"));
+  EXPECT_THAT(load_error("latent: 1\nlatent: 2"),
+              HasSubstr("run.yaml:2: key 'latent' is given twice"));
   EXPECT_THAT(load_error("ppo: 3"), HasSubstr("run.yaml:1: a section"));
   EXPECT_THAT(load_error("a: [1"), HasSubstr("not valid YAML"));
   EXPECT_THAT(load_error("just text"), HasSubstr("a section"));

@@ -36,7 +36,8 @@ TEST(FastStart, FreedMemoryIsGivenBack) {
 #endif
   constexpr int kPieces = 4096, kPiece = 64 << 10;
   std::vector<std::unique_ptr<std::vector<char>>> pieces;
-  for (int i = 0; i < kPieces; ++i) pieces.push_back(std::make_unique<std::vector<char>>(kPiece, '1'));
+  for (int i = 0; i < kPieces; ++i)
+    pieces.push_back(std::make_unique<std::vector<char>>(kPiece, '1'));
   pieces.erase(pieces.begin(), pieces.end() - 1);
   const int64_t kept = resident_bytes();
   give_back_memory();

@@ -28,7 +28,10 @@ TEST(FilesTest, WritesAndReplacesWhole) {
 
 TEST(FilesTest, UncommittedLeavesNothing) {
   TemporaryDirectory directory;
-  { AsideFile aside(directory / "a"); EXPECT_TRUE(file_exists(aside.temporary())); }
+  {
+    AsideFile aside(directory / "a");
+    EXPECT_TRUE(file_exists(aside.temporary()));
+  }
   EXPECT_EQ(entries(directory.path()), 0u);
 }
 
@@ -63,7 +66,8 @@ TEST(FilesTest, ALinkStaysAndWhatItLeadsToIsWritten) {
     EXPECT_EQ(read_file(directory / "there/file"), text);
   }
   EXPECT_EQ(entries(directory / "there"), 1u);
-  for (const char* link : {"link", "second"}) EXPECT_TRUE(std::filesystem::is_symlink(directory / link));
+  for (const char* link : {"link", "second"})
+    EXPECT_TRUE(std::filesystem::is_symlink(directory / link));
   std::filesystem::create_symlink("circle", directory / "circle");
   EXPECT_THROW(write_file(directory / "circle", "text"), InputError);
 }

@@ -28,9 +28,8 @@ TEST(Json, WritesWhatItIsGiven) {
                      {"numbers", std::vector<int>{1, 2}},
                      {"scores", scores},
                      {"list", Json::Array{{{"k", 1}}, Json::Array(), Json::Object()}}};
-  EXPECT_EQ(json.dump(),
-            R"({"z":1,"a":{"text":"x","none":null,"yes":true},"numbers":[1,2],)"
-            R"("scores":{"a":2.0,"b":0.5},"list":[{"k":1},[],{}]})");
+  EXPECT_EQ(json.dump(), R"({"z":1,"a":{"text":"x","none":null,"yes":true},"numbers":[1,2],)"
+                         R"("scores":{"a":2.0,"b":0.5},"list":[{"k":1},[],{}]})");
   EXPECT_EQ(Json::parse(json.dump()), json);
 }
 
@@ -56,7 +55,8 @@ TEST(Json, NumbersKeepTheirValueAndKind) {
 }
 
 TEST(Json, TextIsEscapedAndReadBack) {
-  const std::string text("quote\" slash\\ /\b\f\n\r\t\x01\x1f \xc3\xa9 \xf0\x9f\x98\x80 \0 end", 37);
+  const std::string text("quote\" slash\\ /\b\f\n\r\t\x01\x1f \xc3\xa9 \xf0\x9f\x98\x80 \0 end",
+                         37);
   EXPECT_EQ(Json::parse(Json(text).dump()).get<std::string>(), text);
   EXPECT_EQ(Json("a\"\n\x01").dump(), R"("a\"\n\u0001")");
   EXPECT_EQ(Json::parse(R"("\u0041\u00e9\u07ff\u0800\u20AC\ud83d\ude00\/")").get<std::string>(),
@@ -73,23 +73,65 @@ TEST(Json, OfMembersOfOneNameTheLastCounts) {
 }
 
 TEST(Json, RefusesWhatIsNone) {
-  for (const char* text :
-       {"", " ", "{", "[", "[1", "[1,]", "[,1]", "[1 2]", "{\"a\"}", "{\"a\":}", "{\"a\":1,}", "{a:1}",
-        "{'a':1}", "{1:2}", "01", "+1", ".5", "1.", "1e", "1e+", "-", "--1", "NaN", "Infinity", "0x1",
-        "1e999", "tru", "nul", "True", "\"", "\"\\x\"", "\"\\u12g4\"", "\"\\u123", "\"\\ud800\"",
-        "\"\\ud800\\u0041\"", "\"\\udc00\"", "\"\\udc00\\udc00\"", "\"a\nb\"", "1 2", "{} x", "[1]]", "// c\n1"})
+  for (const char* text : {"",
+                           " ",
+                           "{",
+                           "[",
+                           "[1",
+                           "[1,]",
+                           "[,1]",
+                           "[1 2]",
+                           "{\"a\"}",
+                           "{\"a\":}",
+                           "{\"a\":1,}",
+                           "{a:1}",
+                           "{'a':1}",
+                           "{1:2}",
+                           "01",
+                           "+1",
+                           ".5",
+                           "1.",
+                           "1e",
+                           "1e+",
+                           "-",
+                           "--1",
+                           "NaN",
+                           "Infinity",
+                           "0x1",
+                           "1e999",
+                           "tru",
+                           "nul",
+                           "True",
+                           "\"",
+                           "\"\\x\"",
+                           "\"\\u12g4\"",
+                           "\"\\u123",
+                           "\"\\ud800\"",
+                           "\"\\ud800\\u0041\"",
+                           "\"\\udc00\"",
+                           "\"\\udc00\\udc00\"",
+                           "\"a\nb\"",
+                           "1 2",
+                           "{} x",
+                           "[1]]",
+                           "// c\n1"})
     EXPECT_THAT(refusal(text), HasSubstr("is no JSON from byte")) << text;
   EXPECT_EQ(refusal("[1, }"),
-            "is no JSON from byte 4 on: syntax error while parsing value - unexpected '}'; expected '[', '{', or a literal");
-  EXPECT_EQ(refusal("{\"a\": 1"), "is no JSON from byte 7 on: syntax error while parsing object - unexpected end of input; "
-                                  "expected '}'");
+            "is no JSON from byte 4 on: syntax error while parsing value - unexpected '}'; "
+            "expected '[', '{', or a literal");
+  EXPECT_EQ(
+      refusal("{\"a\": 1"),
+      "is no JSON from byte 7 on: syntax error while parsing object - unexpected end of input; "
+      "expected '}'");
   EXPECT_EQ(refusal("[1e999]"), "is no JSON from byte 5 on: number overflow parsing '1e999'");
   EXPECT_THAT(refusal("\"" + std::string(1000, 'a')), HasSubstr("missing closing quote"));
   EXPECT_LT(refusal("\"" + std::string(1000, 'a')).size(), 200u);
 }
 
 TEST(Json, RefusesTooManyLevels) {
-  const auto nested = [](size_t levels) { return std::string(levels, '[') + std::string(levels, ']'); };
+  const auto nested = [](size_t levels) {
+    return std::string(levels, '[') + std::string(levels, ']');
+  };
   EXPECT_EQ(Json::parse(nested(100)).dump(), nested(100));
   EXPECT_EQ(Json::parse("[" + nested(99) + ",1]").dump(), "[" + nested(99) + ",1]");
   EXPECT_THAT(refusal(nested(101)), HasSubstr("too many levels"));
@@ -100,15 +142,18 @@ TEST(Json, GivesOnlyWhatItHolds) {
   const Json json = {{"text", "x"}, {"whole", -3}, {"list", std::vector<int>{1, 2}}, {"half", 0.5}};
   EXPECT_EQ(json.at("whole").get<double>(), -3);
   EXPECT_EQ(json.at("list").get<std::vector<int64_t>>(), (std::vector<int64_t>{1, 2}));
-  EXPECT_EQ((Json{{"a", 1}}.get<std::map<std::string, int>>()), (std::map<std::string, int>{{"a", 1}}));
+  EXPECT_EQ((Json{{"a", 1}}.get<std::map<std::string, int>>()),
+            (std::map<std::string, int>{{"a", 1}}));
   EXPECT_EQ(json.find("other"), nullptr);
   EXPECT_EQ(reason([&] { json.at("other"); }), "there is no 'other'");
   EXPECT_EQ(reason([&] { json.at("text").get<double>(); }), "\"x\" must be a number");
   EXPECT_EQ(reason([&] { json.at("half").get<int>(); }),
             "0.5 must be an integer from -2147483648 to 2147483647");
-  EXPECT_THAT(reason([&] { json.at("whole").get<uint32_t>(); }), HasSubstr("-3 must be an integer from 0"));
+  EXPECT_THAT(reason([&] { json.at("whole").get<uint32_t>(); }),
+              HasSubstr("-3 must be an integer from 0"));
   EXPECT_EQ(reason([&] { json.at("list").find("a"); }), "[1,2] must be an object");
-  EXPECT_EQ(reason([&] { json.array(); }), "{\"text\":\"x\",\"whole\":-3,\"list\":[1,2],\"hal must be an array");
+  EXPECT_EQ(reason([&] { json.array(); }),
+            "{\"text\":\"x\",\"whole\":-3,\"list\":[1,2],\"hal must be an array");
 }
 
 TEST(Json, MembersAreAddedAndReplaced) {

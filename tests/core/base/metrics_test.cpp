@@ -40,10 +40,10 @@ TEST(TfRecordTest, ReadsBackAndRefusesDamage) {
 
 TEST(EventTest, ScalarEventHasTheDocumentedBytes) {
   const double wall_time = 2.0;  // bits 0x4000000000000000
-  const std::string expected =
-      std::string("\x09\0\0\0\0\0\0\0\x40", 9) + std::string("\x10\xac\x02", 3) +  // step 300
-      std::string("\x2a\x0b\x0a\x09", 4) + std::string("\x0a\x02rl", 4) +
-      std::string("\x15\0\0\0\x3f", 5);  // 0.5f
+  const std::string expected = std::string("\x09\0\0\0\0\0\0\0\x40", 9) +
+                               std::string("\x10\xac\x02", 3) +  // step 300
+                               std::string("\x2a\x0b\x0a\x09", 4) + std::string("\x0a\x02rl", 4) +
+                               std::string("\x15\0\0\0\x3f", 5);  // 0.5f
   EXPECT_EQ(scalar_event(wall_time, 300, {{"rl", 0.5}}), expected);
 }
 

@@ -28,9 +28,11 @@ TEST(WorkerPool, RunsEachIndexOnce) {
 TEST(WorkerPool, ThrowsWhatAnIndexThrewAndWorksOn) {
   WorkerPool pool(3);
   for (int round = 0; round < 20; ++round) {
-    EXPECT_THROW(pool.run(50, [](size_t index, int) {
-      if (index == 7) throw std::runtime_error("seven");
-    }), std::runtime_error);
+    EXPECT_THROW(pool.run(50,
+                          [](size_t index, int) {
+                            if (index == 7) throw std::runtime_error("seven");
+                          }),
+                 std::runtime_error);
     std::atomic<int> runs = 0;
     pool.run(50, [&](size_t, int) { ++runs; });
     EXPECT_EQ(runs, 50);
@@ -60,15 +62,21 @@ TEST(OrderedParallel, FailuresOfEitherSideComeOutInOrder) {
   for (const int workers : {1, 4}) {
     size_t consumed = 0;
     const auto count = [&](size_t, int) { ++consumed; };
-    EXPECT_THROW(ordered_parallel<int>(0, 100, workers, 8, [](size_t index, int) {
-      if (index >= 20) throw std::runtime_error("produce");
-      return 0;
-    }, count), std::runtime_error);
+    EXPECT_THROW(ordered_parallel<int>(
+                     0, 100, workers, 8,
+                     [](size_t index, int) {
+                       if (index >= 20) throw std::runtime_error("produce");
+                       return 0;
+                     },
+                     count),
+                 std::runtime_error);
     EXPECT_EQ(consumed, 20u);
-    EXPECT_THROW(ordered_parallel<int>(0, 100, workers, 8, [](size_t, int) { return 0; },
-                                       [](size_t index, int) {
-      if (index == 3) throw std::logic_error("consume");
-    }), std::logic_error);
+    EXPECT_THROW(ordered_parallel<int>(
+                     0, 100, workers, 8, [](size_t, int) { return 0; },
+                     [](size_t index, int) {
+                       if (index == 3) throw std::logic_error("consume");
+                     }),
+                 std::logic_error);
   }
 }
 

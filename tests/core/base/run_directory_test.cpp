@@ -76,8 +76,7 @@ TEST(RunDirectory, OneProcessAtATimeWritesIt) {
 TEST(RunDirectory, ALockEndsWithItsObject) {
   const TemporaryDirectory directory;
   std::optional<RunDirectory> own(std::in_place, directory.path(), "a: 1\n", false);
-  EXPECT_THAT(refusal(directory.path(), "a: 1\n", true),
-              HasSubstr("process"));
+  EXPECT_THAT(refusal(directory.path(), "a: 1\n", true), HasSubstr("process"));
   own.reset();
   EXPECT_EQ(refusal(directory.path(), "a: 1\n", true), "none");
   EXPECT_THAT(refusal(directory.path(), "a: 2\n", true), HasSubstr("config.yaml:1"));

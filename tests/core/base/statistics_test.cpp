@@ -67,8 +67,8 @@ TEST(Spearman, EqualValuesShareTheirRank) {
   EXPECT_EQ(spearman(Samples{1, 1, 1}, Samples{1, 2, 3}), 0);
 }
 
-/// Two values in one stratum: resamples have means 0, 0.5, 0.5 and 1, so that the interval of 50% is
-/// that of quantiles within the equal ones, and that of 95% is the whole range.
+/// Two values in one stratum: resamples have means 0, 0.5, 0.5 and 1, so that the interval of 50%
+/// is that of quantiles within the equal ones, and that of 95% is the whole range.
 TEST(Bootstrap, HasTheQuantilesOfAllResamples) {
   const Strata strata{{0, 1}};
   const Estimate all = stratified_bootstrap(strata, mean);

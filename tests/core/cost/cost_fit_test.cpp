@@ -3,7 +3,6 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-
 #include "core/base/error.h"
 #include "core/base/files.h"
 #include "core/base/random.h"
@@ -50,7 +49,8 @@ FittedCost fitted(const std::string& prior = "roofline:cpu") {
   Rng rng(3);
   std::vector<TimedGraph> timed;
   for (int i = 1; i <= 12; ++i) {
-    const Graph graph = chains({{"Tanh", i % 4 + 1}, {"Exp", i % 3}, {"Sqrt", i % 5}, {"Flatten", 1}});
+    const Graph graph =
+        chains({{"Tanh", i % 4 + 1}, {"Exp", i % 3}, {"Sqrt", i % 5}, {"Flatten", 1}});
     timed.push_back({count_signatures(graph), 1e-4 * (1 + i % 4 * 2.7 + rng.uniform()), 3e-6});
   }
   return {make_cost_model(prior), timed};
@@ -104,7 +104,8 @@ TEST_F(CostFitTest, PredictsToTheLastBit) {
     for (const OpSignature& signature : signatures) {
       const Cost cost = fit.cost(signature);
       EXPECT_EQ(read->cost(signature), cost) << signature.text();
-      const double scaled = fit.scale() * make_cost_model("roofline:cpu")->cost(signature).runtime.seconds();
+      const double scaled =
+          fit.scale() * make_cost_model("roofline:cpu")->cost(signature).runtime.seconds();
       learned |= std::abs(cost.runtime.seconds() - scaled) > 0.05 * scaled;
     }
   EXPECT_TRUE(learned);  // else the scaled prior would do
@@ -125,10 +126,12 @@ TEST_F(CostFitTest, SaysThatItIsAnEstimateAndCountsWhatItNeverMeasured) {
   EXPECT_EQ(read->source(), CostSource::kEstimated);
   EXPECT_TRUE(read->deterministic());
   for (int times = 0; times < 2; ++times)
-    for (const OpSignature& signature : seen()) EXPECT_EQ(estimated_share(read->cost(signature)), 0);
+    for (const OpSignature& signature : seen())
+      EXPECT_EQ(estimated_share(read->cost(signature)), 0);
   EXPECT_EQ(read->counters().estimates, 0);
   EXPECT_EQ(read->counters().operators, 3);  // Flatten only renames
-  for (const OpSignature& signature : unseen()) EXPECT_EQ(estimated_share(read->cost(signature)), 1);
+  for (const OpSignature& signature : unseen())
+    EXPECT_EQ(estimated_share(read->cost(signature)), 1);
   const CostModel::Counters counters = read->counters();
   EXPECT_EQ(counters.estimates, 2);
   EXPECT_EQ(counters.operators, 5);
@@ -147,12 +150,14 @@ TEST_F(CostFitTest, DamageIsRefusedInOneLine) {
     expect_refused(damaged, "");
   }
   for (const double share : {0.0, 0.1, 0.9, 0.999})
-    expect_refused(whole.substr(0, static_cast<size_t>(share * static_cast<double>(whole.size()))), "");
+    expect_refused(whole.substr(0, static_cast<size_t>(share * static_cast<double>(whole.size()))),
+                   "");
   EXPECT_THROW(make_cost_model("fitted:" + (directory_ / "absent")), InputError);
 }
 
 std::string sealed_as_fit(int schema, hdf5::Writer& writer) {
-  const hdf5::FileKind kind{"reverie cost fit", "file of fitted costs", schema, "fit again", "fit again"};
+  const hdf5::FileKind kind{"reverie cost fit", "file of fitted costs", schema, "fit again",
+                            "fit again"};
   return hdf5::sealed(kind, writer.finish());
 }
 
@@ -197,8 +202,8 @@ TEST_F(CostFitTest, OnlyWhatAFileCanPredictMayBeFitted) {
 
 TEST_F(CostFitTest, DescribesWhatWasMeasuredAndWhere) {
   const std::string text = describe(complete(fitted().fit()));
-  for (const char* part : {"15 measurements of 12 graphs, rewrites of chains", "a device", "a library",
-                           "roofline:cpu, scaled by", "Tanh(float32 32768)"})
+  for (const char* part : {"15 measurements of 12 graphs, rewrites of chains", "a device",
+                           "a library", "roofline:cpu, scaled by", "Tanh(float32 32768)"})
     EXPECT_THAT(text, HasSubstr(part));
 }
 

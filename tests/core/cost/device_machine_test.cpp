@@ -11,8 +11,8 @@ namespace {
 using device::Call;
 using device::Precision;
 using ::testing::HasSubstr;
-using ::testing::Not;
 using testing::HostDevice;
+using ::testing::Not;
 
 constexpr TimingOptions kQuick = {.warm_up_seconds = 0, .min_samples = 5, .max_seconds = 0};
 
@@ -93,8 +93,8 @@ TEST(DeviceMachine, WhatTheHostTakesToLaunchIsNotInTheTime) {
   device->latency = 6e-6;
   const MeasureOptions options = on(device);
   EXPECT_NEAR(options.machine->time_operator(relu_of(64), kQuick).median, 2e-6, 1e-12);
-  const EndToEnd time = measure_end_to_end(
-      chain(), {.repeats = 5, .min_seconds = 0, .machine = options.machine});
+  const EndToEnd time =
+      measure_end_to_end(chain(), {.repeats = 5, .min_seconds = 0, .machine = options.machine});
   EXPECT_EQ(time.high, Picoseconds::from_seconds(7e-6));
 }
 
@@ -105,8 +105,10 @@ TEST(DeviceMachine, WhatItHasNoKernelForIsEstimated) {
   EXPECT_GT(graph_cost(*model, chain()).runtime, Picoseconds::from_seconds(2e-6));
   EXPECT_EQ(model->counters().measurements, 1);
   EXPECT_EQ(model->counters().estimates, 1);
-  EXPECT_THROW(on(device).machine->time_operator(signature_of(chain(), chain().producer(
-                   chain().inputs(chain().producer(chain().outputs()[0].value))[0])), kQuick),
+  EXPECT_THROW(on(device).machine->time_operator(
+                   signature_of(chain(), chain().producer(chain().inputs(
+                                             chain().producer(chain().outputs()[0].value))[0])),
+                   kQuick),
                InputError);
 }
 
@@ -182,9 +184,11 @@ TEST(Machine, IsFoundByItsName) {
 
 TEST(Machine, OfAnotherKindIsKnownOnceRegistered) {
   EXPECT_FALSE(is_machine("borrowed:3"));
-  register_machine({.names = {"borrowed", "borrowed:<threads>"},
-                    .make = [](const auto& threads) { return cpu_machine(threads_named(threads.value_or("5"))); },
-                    .profile = [](const auto& threads) { return threads ? "h200" : "cpu"; }});
+  register_machine(
+      {.names = {"borrowed", "borrowed:<threads>"},
+       .make =
+           [](const auto& threads) { return cpu_machine(threads_named(threads.value_or("5"))); },
+       .profile = [](const auto& threads) { return threads ? "h200" : "cpu"; }});
   EXPECT_EQ(make_machine("borrowed")->name(), "cpu:5");
   EXPECT_EQ(make_machine("borrowed:3")->name(), "cpu:3");
   EXPECT_EQ(profile_of_machine("borrowed:3"), "h200");
@@ -196,7 +200,8 @@ TEST(Machine, OfAnotherKindIsKnownOnceRegistered) {
   EXPECT_EQ(known_machines(),
             "cpu, cpu:<threads>, cuda, cuda:<precision>, borrowed or borrowed:<threads>");
   EXPECT_THAT(known_cost_sources(), HasSubstr("fitted:<file>, " + known_machines()));
-  EXPECT_THROW(register_machine({.names = {"cpu:<more>"}, .make = {}, .profile = {}}), InternalError);
+  EXPECT_THROW(register_machine({.names = {"cpu:<more>"}, .make = {}, .profile = {}}),
+               InternalError);
 }
 
 }  // namespace

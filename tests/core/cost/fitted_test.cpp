@@ -70,7 +70,8 @@ class Planted {
   }
   double seconds(const std::vector<SignatureCount>& counts) {
     double sum = 0;
-    for (const auto& [signature, count] : counts) sum += static_cast<double>(count) * seconds(signature);
+    for (const auto& [signature, count] : counts)
+      sum += static_cast<double>(count) * seconds(signature);
     return sum;
   }
   TimedGraph measure(const std::vector<int>& counts, Rng& rng, double noise = 0.005) {
@@ -115,7 +116,8 @@ TEST(Fitted, RecoversPlantedCostsFromNoisySums) {
 TEST(Fitted, WithoutMeasurementsItIsThePrior) {
   FittedCost fitted(prior(), {});
   for (size_t i = 0; i < chains().size(); ++i)
-    EXPECT_EQ(fitted.cost(only(i)[0].signature).runtime, prior()->cost(only(i)[0].signature).runtime);
+    EXPECT_EQ(fitted.cost(only(i)[0].signature).runtime,
+              prior()->cost(only(i)[0].signature).runtime);
   EXPECT_EQ(fitted.name(), "roofline:cpu fitted to 0 measurements");
   EXPECT_GT(fitted.predict(only(0)).deviation, 0);
 }
@@ -133,7 +135,8 @@ TEST(Fitted, UnseenSignaturesFallBackToTheScaledPrior) {
   FittedCost fitted(prior(), measured);
   EXPECT_NEAR(fitted.scale(), 7, 0.7);
   const OpSignature unseen = only(4)[0].signature;
-  EXPECT_NEAR(fitted.cost(unseen).runtime.seconds() / prior()->cost(unseen).runtime.seconds(), 7, 0.7);
+  EXPECT_NEAR(fitted.cost(unseen).runtime.seconds() / prior()->cost(unseen).runtime.seconds(), 7,
+              0.7);
 }
 
 TEST(Fitted, WhatOneShapeTeachesHoldsForTheOperator) {
@@ -180,8 +183,8 @@ double rank_correlation(const std::vector<double>& a, const std::vector<double>&
   const auto ranks = [](const std::vector<double>& values) {
     std::vector<double> result;
     for (const double value : values)
-      result.push_back(static_cast<double>(
-          std::count_if(values.begin(), values.end(), [&](double other) { return other < value; })));
+      result.push_back(static_cast<double>(std::count_if(
+          values.begin(), values.end(), [&](double other) { return other < value; })));
     return result;
   };
   const std::vector<double> x = ranks(a), y = ranks(b);

@@ -12,8 +12,8 @@ TEST(GraphSummary, AddsUpByOperator) {
   const ValueId x = graph.add_input("x", {DType::kFloat32, {2, 3}});
   const ValueId w = graph.add_constant(Weight::fill({DType::kFloat32, {3, 4}}, 1, "w"));
   const ValueId negated = graph.add("Neg", {w});
-  const ValueId product = graph.add("MatMul", {graph.add("Relu", {graph.add("Relu", {x})}),
-                                               negated});
+  const ValueId product =
+      graph.add("MatMul", {graph.add("Relu", {graph.add("Relu", {x})}), negated});
   graph.add_output("y", product);
   testing::OpCost cost({{"Relu", 2}, {"MatMul", 3}});
   const GraphSummary summary = summarize(graph, cost);

@@ -13,10 +13,8 @@
 namespace reverie {
 namespace {
 
-constexpr TimingOptions kQuick{.warm_up_seconds = 0,
-                               .target_spread = 1,
-                               .min_samples = 5,
-                               .max_seconds = 0.001};
+constexpr TimingOptions kQuick{
+    .warm_up_seconds = 0, .target_spread = 1, .min_samples = 5, .max_seconds = 0.001};
 
 TensorType floats(Shape shape) { return {DType::kFloat32, std::move(shape)}; }
 
@@ -27,8 +25,8 @@ Graph chain() {
   const auto w = graph.add_constant(Weight::fill(floats({32, 32}), 0.5, "w"));
   const ValueId folded = graph.add("Transpose", {w});
   const ValueId y = graph.add("Relu", {graph.add("MatMul", {x, folded})});
-  const ValueId flat = graph.add("Reshape", {graph.add("Relu", {y})},
-                                 {{"shape", std::vector<int64_t>{256}}});
+  const ValueId flat =
+      graph.add("Reshape", {graph.add("Relu", {y})}, {{"shape", std::vector<int64_t>{256}}});
   graph.add_output("y", flat);
   return graph;
 }
@@ -131,9 +129,8 @@ TEST(MeasuredCost, OpaqueOperatorsAreEstimated) {
   const ValueId x = graph.add_input("x", floats({4}));
   const NodeId opaque = graph.add_node(
       opaque_op(), std::vector{x},
-      std::make_shared<const Attributes>(Attributes{{"op", std::string("Magic")},
-                                                    {"domain", std::string()},
-                                                    {"proto", std::string()}}),
+      std::make_shared<const Attributes>(Attributes{
+          {"op", std::string("Magic")}, {"domain", std::string()}, {"proto", std::string()}}),
       std::vector{floats({4})});
   graph.add_output("y", graph.output(opaque));
   const auto model = make_measured_cost_model(in(""));

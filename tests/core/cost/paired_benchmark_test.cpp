@@ -183,7 +183,8 @@ TEST(PairedBenchmark, ARoundEndsByTheClockToo) {
   BenchmarkOptions options = quick();
   options.round_seconds = 0.02;
   options.screening = 1;
-  run_paired_benchmark(1, [&](std::span<const int>) { return std::make_unique<Remote>(runs); }, options);
+  run_paired_benchmark(
+      1, [&](std::span<const int>) { return std::make_unique<Remote>(runs); }, options);
   EXPECT_LE(runs, 2 + 20) << "two of them warm up";
 }
 

@@ -100,8 +100,8 @@ TEST(Profile, ListsAreReadAsTheyWereWritten) {
 }
 
 TEST(Profile, AWrongLineIsNamed) {
-  for (const char* wrong : {"Relu", "Relu(", "NoSuch(float32 8)", "Relu(float32 8) {x=1}", "Relu(float99 8)",
-                            "Relu(float32 8) 7", "Add(float32 8, float32 7)"})
+  for (const char* wrong : {"Relu", "Relu(", "NoSuch(float32 8)", "Relu(float32 8) {x=1}",
+                            "Relu(float99 8)", "Relu(float32 8) 7", "Add(float32 8, float32 7)"})
     try {
       parse_signature_list(std::string("Relu(float32 8)\n") + wrong);
       ADD_FAILURE() << wrong;

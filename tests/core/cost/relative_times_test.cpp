@@ -2,7 +2,6 @@
 
 #include <gtest/gtest.h>
 
-
 namespace reverie {
 namespace {
 
@@ -57,7 +56,8 @@ TEST_F(RelativeTimesTest, AGraphIsMeasuredOnceForEachOriginal) {
   const RelativeTime other = times_.of(chain(6), chain(4));
   EXPECT_EQ(other.measurements, 1);
   EXPECT_GT(other.ratio, first.ratio);
-  EXPECT_EQ(times_.of(chain(9), chain(4, "Tanh")).measurements, 1) << "as many nodes, and another graph";
+  EXPECT_EQ(times_.of(chain(9), chain(4, "Tanh")).measurements, 1)
+      << "as many nodes, and another graph";
 }
 
 TEST_F(RelativeTimesTest, AnOriginalBesideItselfIsOneAndTakesNoMeasurement) {

@@ -58,28 +58,30 @@ TEST(Roofline, ASmallMatrixProductRunsAtHalfTheRate) {
 TEST(Roofline, GroupsOfFewChannelsFillAPartOfATile) {
   const OpSchema conv = row("Conv", 1'000'000'000);
   const auto time = [&](int64_t groups) {
-    return roofline_time(kRound, signature(conv, {floats({1, 128, 1, 8}),
-                                                  floats({128, 128 / groups, 1, 1})},
-                                           floats({1, 128, 1, 8}), {{"group", groups}}))
+    return roofline_time(
+               kRound, signature(conv, {floats({1, 128, 1, 8}), floats({128, 128 / groups, 1, 1})},
+                                 floats({1, 128, 1, 8}), {{"group", groups}}))
                .count -
            1'000'000;
   };
   EXPECT_EQ(time(1), 4'000'000'000);
-  EXPECT_EQ(time(4), time(1));          // 32 channels a group
-  EXPECT_EQ(time(32), 8 * time(1));     // 4 channels
-  EXPECT_EQ(time(128), 32 * time(1));   // depthwise
+  EXPECT_EQ(time(4), time(1));         // 32 channels a group
+  EXPECT_EQ(time(32), 8 * time(1));    // 4 channels
+  EXPECT_EQ(time(128), 32 * time(1));  // depthwise
 }
 
 TEST(Roofline, AProcessorHasKernelsForDepthwiseConvolutionsAndSmallGroups) {
   const DeviceProfile& cpu = device_profile("cpu");
   const auto time = [&](int64_t groups) {
     const Attributes attributes = {{"group", groups}, {"pads", Shape{1, 1, 1, 1}}};
-    const auto s = signature(op_named("Conv"), {floats({1, 256, 28, 28}), floats({256, 256 / groups, 3, 3})},
-                             floats({1, 256, 28, 28}), op_named("Conv").complete(attributes));
+    const auto s =
+        signature(op_named("Conv"), {floats({1, 256, 28, 28}), floats({256, 256 / groups, 3, 3})},
+                  floats({1, 256, 28, 28}), op_named("Conv").complete(attributes));
     return roofline_time(cpu, s).seconds();
   };
   // As measured: each halving of the channels of a group halves the time, down to 8 of them.
-  for (const int64_t groups : {2, 4, 8, 16, 32}) EXPECT_LT(time(groups), 0.6 * time(groups / 2)) << groups;
+  for (const int64_t groups : {2, 4, 8, 16, 32})
+    EXPECT_LT(time(groups), 0.6 * time(groups / 2)) << groups;
   EXPECT_NEAR(time(64) / time(32), 1, 0.1);  // 4 channels
   EXPECT_GT(time(128), 3 * time(64));        // 2 channels: a generic kernel
   EXPECT_LT(time(256), 0.8 * time(64));      // depthwise, bound by memory
@@ -92,8 +94,8 @@ TEST(Roofline, AProcessorRuns16BitFloatsAsFloat32) {
   };
   EXPECT_EQ(time("cpu", DType::kFloat16), time("cpu", DType::kFloat32));
   EXPECT_LT(time("t4", DType::kFloat16), time("t4", DType::kFloat32));
-  const auto cast = in_single_precision(signature(op_named("Cast"), {floats({2})}, {DType::kFloat16, {2}},
-                                                  {{"to", std::string("float16")}}));
+  const auto cast = in_single_precision(signature(
+      op_named("Cast"), {floats({2})}, {DType::kFloat16, {2}}, {{"to", std::string("float16")}}));
   EXPECT_EQ(cast.outputs[0], floats({2}));
   EXPECT_EQ(cast.attributes->text("to"), "float32");
 }
@@ -101,7 +103,8 @@ TEST(Roofline, AProcessorRuns16BitFloatsAsFloat32) {
 TEST(Roofline, ViewsCostNothing) {
   const auto model = make_roofline(kRound);
   for (const char* name : {"Reshape", "Flatten", "Squeeze", "Unsqueeze", "Identity", "Dropout"}) {
-    EXPECT_EQ(model->cost(signature(op_named(name), {floats({2, 3})}, floats({6}))), Cost{}) << name;
+    EXPECT_EQ(model->cost(signature(op_named(name), {floats({2, 3})}, floats({6}))), Cost{})
+        << name;
   }
   const OpSchema transpose = row("Transpose", 0);
   EXPECT_EQ(model->cost(signature(transpose, {floats({2, 3})}, floats({3, 2}))).launches, 1);

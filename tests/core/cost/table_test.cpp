@@ -48,8 +48,7 @@ CostTable small_table() {
 /// Which inputs are constant is known of the first 32.
 TEST(OpSignature, OfManyInputsReadsBack) {
   Graph graph;
-  std::vector<ValueId> inputs = {
-      graph.add_constant(Weight::fill({DType::kFloat32, {1}}, 1, "w"))};
+  std::vector<ValueId> inputs = {graph.add_constant(Weight::fill({DType::kFloat32, {1}}, 1, "w"))};
   for (int i = 1; i < 40; ++i)
     inputs.push_back(graph.add_input(fmt::format("x{}", i), {DType::kFloat32, {1}}));
   const NodeId node = graph.add_node(op_named("Concat"), inputs, {{"axis", int64_t{0}}});

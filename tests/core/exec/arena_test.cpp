@@ -13,8 +13,8 @@ TEST(Arena, BlocksAliveTogetherNeverOverlap) {
     std::vector<Lifetime> blocks;
     for (int i = 0; i < 40; ++i) {
       const int first = static_cast<int>(rng.below(30));
-      blocks.push_back({static_cast<int64_t>(rng.below(5000)), first,
-                        first + static_cast<int>(rng.below(6))});
+      blocks.push_back(
+          {static_cast<int64_t>(rng.below(5000)), first, first + static_cast<int>(rng.below(6))});
     }
     const int64_t alignment = round % 2 == 0 ? 64 : 256;
     const ArenaLayout layout = plan_arena(blocks, alignment);

@@ -29,9 +29,9 @@ Graph distributed(bool factored, const std::string& second = "b") {
   const ValueId x = graph.add_input("x", floats({4, 16}));
   const ValueId a = graph.add_constant(large({16, 32}, "a"));
   const ValueId b = graph.add_constant(large({16, 32}, second));
-  graph.add_output("y", factored ? graph.add("MatMul", {x, graph.add("Add", {a, b})})
-                                 : graph.add("Add", {graph.add("MatMul", {x, a}),
-                                                     graph.add("MatMul", {x, b})}));
+  graph.add_output(
+      "y", factored ? graph.add("MatMul", {x, graph.add("Add", {a, b})})
+                    : graph.add("Add", {graph.add("MatMul", {x, a}), graph.add("MatMul", {x, b})}));
   return graph;
 }
 
@@ -129,8 +129,8 @@ TEST(Compare, NumbersStayFiniteUnderRootsOfWhateverKind) {
     Graph graph;
     const ValueId x = graph.add_input("x", floats({64}));
     const ValueId y = graph.add_input("y", floats({64}));
-    graph.add_output("sum", graph.add("ReduceSum", {root(graph, x, y)},
-                                      {{"axes", std::vector<int64_t>{0}}}));
+    graph.add_output(
+        "sum", graph.add("ReduceSum", {root(graph, x, y)}, {{"axes", std::vector<int64_t>{0}}}));
     return graph;
   };
   const auto broken_power = [](Graph& graph, ValueId x, ValueId) {
@@ -202,8 +202,8 @@ TEST(Compare, TheFirstSetOfInputsIsRunWhateverTheTime) {
 Graph shifted_abs(double shift) {
   Graph graph;
   const ValueId x = graph.add_input("x", floats({64}));
-  const ValueId by = graph.add_constant(
-      Weight::dense(Tensor::of<float>({}, {static_cast<float>(shift)}), ""));
+  const ValueId by =
+      graph.add_constant(Weight::dense(Tensor::of<float>({}, {static_cast<float>(shift)}), ""));
   graph.add_output("y", graph.add("Add", {graph.add("Abs", {x}), by}));
   return graph;
 }
@@ -252,8 +252,9 @@ TEST(Compare, VariancesAreDrawnPositive) {
   const auto weight = [&](const char* name) { return graph.add_constant(large({128}, name)); };
   const ValueId normal = graph.add(
       "BatchNormalization", {x, weight("scale"), weight("bias"), weight("mean"), weight("var")});
-  const ValueId spread = graph.add("Sqrt", {graph.add("Reshape", {weight("spread")},
-                                                      {{"shape", std::vector<int64_t>{128, 1, 1}}})});
+  const ValueId spread = graph.add(
+      "Sqrt",
+      {graph.add("Reshape", {weight("spread")}, {{"shape", std::vector<int64_t>{128, 1, 1}}})});
   graph.add_output("y", graph.add("Add", {normal, spread}));
   Graph same = graph;
   same.add_output("again", same.outputs()[0].value);
@@ -277,11 +278,11 @@ TEST(Compare, IndicesStayWithinTheirTable) {
 Graph with_opaque(const std::string& proto, double scale, bool typed = true) {
   Graph graph;
   const ValueId x = graph.add_input("x", floats({8}));
-  const ValueId by = graph.add_constant(
-      Weight::dense(Tensor::of<float>({}, {static_cast<float>(scale)}), ""));
+  const ValueId by =
+      graph.add_constant(Weight::dense(Tensor::of<float>({}, {static_cast<float>(scale)}), ""));
   const ValueId in = graph.add("Mul", {x, by});
-  const auto attributes = std::make_shared<const Attributes>(Attributes{
-      {"op", std::string("Odd")}, {"domain", std::string("custom")}, {"proto", proto}});
+  const auto attributes = std::make_shared<const Attributes>(
+      Attributes{{"op", std::string("Odd")}, {"domain", std::string("custom")}, {"proto", proto}});
   const std::vector<TensorType> types = {typed ? floats({8}) : TensorType{}};
   const NodeId odd = graph.add_node(opaque_op(), std::span(&in, 1), attributes, types);
   graph.add_output("y", typed ? graph.add("Add", {graph.output(odd), x}) : graph.output(odd));
@@ -313,9 +314,10 @@ Graph with_strings(int64_t words, double scale, bool swapped = false) {
   const ValueId inputs[] = {x, graph.add_input("words", strings)};
   const auto attributes = std::make_shared<const Attributes>(Attributes{
       {"op", std::string("Odd")}, {"domain", std::string("custom")}, {"proto", std::string("p")}});
-  const ValueId label = graph.output(graph.add_node(opaque_op(), inputs, attributes, {&strings, 1}));
-  const ValueId by = graph.add_constant(
-      Weight::dense(Tensor::of<float>({}, {static_cast<float>(scale)}), ""));
+  const ValueId label =
+      graph.output(graph.add_node(opaque_op(), inputs, attributes, {&strings, 1}));
+  const ValueId by =
+      graph.add_constant(Weight::dense(Tensor::of<float>({}, {static_cast<float>(scale)}), ""));
   graph.add_output("y", graph.add("Mul", {x, by}));
   graph.add_output(swapped ? "same" : "label", label);
   graph.add_output(swapped ? "label" : "same", inputs[1]);
@@ -328,7 +330,8 @@ TEST(Compare, StringsAreComparedByPairing) {
   EXPECT_TRUE(same.agree) << same.reason;
   EXPECT_FALSE(compare(original, with_strings(3, 2.5)).agree);
   EXPECT_FALSE(compare(original, with_strings(3, 2, true)).agree);
-  EXPECT_THAT(compare(original, with_strings(4, 2)).reason, HasSubstr("input 'words' of type string"));
+  EXPECT_THAT(compare(original, with_strings(4, 2)).reason,
+              HasSubstr("input 'words' of type string"));
 }
 
 /// Every layer cubes its input, so that weights of usual size lead beyond the largest double.
@@ -353,7 +356,8 @@ Graph from_text(const std::string& body) {
   return parse_graph("x = Input : float32 1x2x4x4\n" + body + "\noutput y = y\n");
 }
 
-/// A filter that is filled up with zeros makes NaN of infinity beside it. Random numbers are hardly ever 0.
+/// A filter that is filled up with zeros makes NaN of infinity beside it. Random numbers are hardly
+/// ever 0.
 TEST(Extremes, InfinitiesShowWhereZerosAreMultiplied) {
   const auto graph = [](bool enlarged) {
     return from_text(enlarged ? R"(
@@ -397,8 +401,9 @@ TEST(Extremes, LargeWeightsAreTheModelsOwn) {
     for (Graph* graph : {&pair.first, &pair.second}) {
       const ValueId x = graph->add_input("x", floats({128}));
       const ValueId a = graph->add_constant(c), b = graph->add_constant(d);
-      graph->add_output("y", graph == &pair.first ? graph->add("Add", {graph->add("Add", {x, a}), b})
-                                                  : graph->add("Add", {x, graph->add("Add", {a, b})}));
+      graph->add_output("y", graph == &pair.first
+                                 ? graph->add("Add", {graph->add("Add", {x, a}), b})
+                                 : graph->add("Add", {x, graph->add("Add", {a, b})}));
     }
     return pair;
   };
@@ -408,7 +413,8 @@ TEST(Extremes, LargeWeightsAreTheModelsOwn) {
   EXPECT_FALSE(compare(far, cancelled).agree);
 }
 
-/// Where the original gives nothing finite nothing is asked of the candidate, and steps are left out.
+/// Where the original gives nothing finite nothing is asked of the candidate, and steps are left
+/// out.
 TEST(Extremes, NoFalseAlarm) {
   const Graph nan = from_text(R"(
 z = Sub(x, x)
@@ -424,7 +430,8 @@ y = Exp(s))");
     return from_text(fmt::format(R"(
 c = Constant {{value=[1e7]}} : float32 1
 a = {}
-y = Floor(a))", terms));
+y = Floor(a))",
+                                 terms));
   };
   const Agreement result = compare(step("Mul(x, c)"), step("Mul(c, x)"));
   EXPECT_TRUE(result.agree) << result.reason;
@@ -432,10 +439,12 @@ y = Floor(a))", terms));
 
 /// y = table[ids] + x * factor, where `index` makes the indices of `ids`.
 Graph looked_up(const std::string& index, const std::string& factor = "2") {
-  return parse_graph("ids = Input : int64 6\nx = Input : float32 6x2\n"
-                     "t = Constant {value=[1, 2, 3, 4, 5, 6, 7, 8, 9, 10]} : float32 5x2\n"
-                     "f = Constant {value=[" + factor + "]} : float32 1\n" + index +
-                     "\nr = Gather(t, i)\nm = Mul(x, f)\ny = Add(r, m)\noutput y = y\n");
+  return parse_graph(
+      "ids = Input : int64 6\nx = Input : float32 6x2\n"
+      "t = Constant {value=[1, 2, 3, 4, 5, 6, 7, 8, 9, 10]} : float32 5x2\n"
+      "f = Constant {value=[" +
+      factor + "]} : float32 1\n" + index +
+      "\nr = Gather(t, i)\nm = Mul(x, f)\ny = Add(r, m)\noutput y = y\n");
 }
 
 /// Layer normalization in float16, as exporters spelled it and as one operator. A square is
@@ -493,7 +502,8 @@ TEST(Compare, WhatCannotBeRunIsNamedAsInTheFile) {
 
 TEST(Compare, RangesAndInputsCanBeGiven) {
   const std::string scaled = "h = Constant {value=[10]} : int64 1\ni = Div(ids, h)";
-  const std::string clipped = "h = Constant {value=[10]} : int64 1\nj = Div(ids, h)\ni = Clip(j) {max=3}";
+  const std::string clipped =
+      "h = Constant {value=[10]} : int64 1\nj = Div(ids, h)\ni = Clip(j) {max=3}";
   CompareOptions options;
   options.ranges["ids"] = {30, 39};
   EXPECT_TRUE(compare(looked_up(scaled), looked_up(clipped), options).agree);
@@ -506,10 +516,11 @@ TEST(Compare, RangesAndInputsCanBeGiven) {
 }
 
 DrawRole role_of_ids(const std::string& nodes, const std::string& output = "y") {
-  const Graph graph = parse_graph("ids = Input : int64 6\nc = Constant {value=[2]} : int64 1\n"
-                                  "one = Constant {value=[1]} : float32 1\n"
-                                  "t = Constant {value=[1, 2, 3, 4, 5]} : float32 5\n" + nodes +
-                                  "\noutput y = " + output + "\n");
+  const Graph graph = parse_graph(
+      "ids = Input : int64 6\nc = Constant {value=[2]} : int64 1\n"
+      "one = Constant {value=[1]} : float32 1\n"
+      "t = Constant {value=[1, 2, 3, 4, 5]} : float32 5\n" +
+      nodes + "\noutput y = " + output + "\n");
   const Graph* graphs[] = {&graph};
   return DrawPlan(graphs).input("ids");
 }
@@ -518,8 +529,11 @@ TEST(Draw, IntegersAreSuchAsTheGraphTakes) {
   EXPECT_EQ(role_of_ids("y = Gather(t, ids)").index_limit, 5);
   EXPECT_EQ(role_of_ids("a = Add(ids, c)\ny = Gather(t, a)").index_limit, 3);
   EXPECT_EQ(role_of_ids("a = Sub(ids, c)\ny = Gather(t, a)").index_limit, 5);
-  EXPECT_EQ(role_of_ids("e = Equal(ids, c)\na = Where(e, c, ids)\ny = Gather(t, a)").index_limit, 5);
-  EXPECT_EQ(role_of_ids("a = Cast(ids) {to=\"int32\"}\nb = Clip(a) {min=0}\ny = Gather(t, b)").index_limit, 5);
+  EXPECT_EQ(role_of_ids("e = Equal(ids, c)\na = Where(e, c, ids)\ny = Gather(t, a)").index_limit,
+            5);
+  EXPECT_EQ(role_of_ids("a = Cast(ids) {to=\"int32\"}\nb = Clip(a) {min=0}\ny = Gather(t, b)")
+                .index_limit,
+            5);
   EXPECT_EQ(role_of_ids("y = Mul(ids, c)").index_limit, 0);
 }
 
@@ -542,29 +556,42 @@ TEST(Compare, NanWhereTheReferenceHasNoneIsADisagreement) {
 }
 
 /// Of two integers of type `dtype`, and 3.
-Graph of_integers(DType dtype, const std::function<ValueId(Graph&, ValueId, ValueId, ValueId)>& build) {
+Graph of_integers(DType dtype,
+                  const std::function<ValueId(Graph&, ValueId, ValueId, ValueId)>& build) {
   Graph graph;
   const ValueId a = graph.add_input("a", {dtype, {8}}), b = graph.add_input("b", {dtype, {8}});
   graph.add_output("y", build(graph, a, b, graph.add_constant(Weight::constant({dtype, {8}}, 3))));
   return graph;
 }
 
-/// 0 and 1 alone would not tell a square from its root, nor a sum of quotients from the quotient of the sum.
+/// 0 and 1 alone would not tell a square from its root, nor a sum of quotients from the quotient of
+/// the sum.
 TEST(Compare, IntegersThatAreComputedWithAreNotOnlyZeroAndOne) {
   for (const DType dtype : {DType::kInt8, DType::kInt64, DType::kUInt8}) {
     const auto by = [&](const char* op) {
-      return of_integers(dtype, [op](Graph& graph, ValueId a, ValueId b, ValueId) { return graph.add(op, {a, b}); });
+      return of_integers(dtype, [op](Graph& graph, ValueId a, ValueId b, ValueId) {
+        return graph.add(op, {a, b});
+      });
     };
     EXPECT_TRUE(compare(by("Add"), by("Add")).agree);
     EXPECT_TRUE(compare(by("Div"), by("Div")).agree) << "nothing is divided by 0";
-    EXPECT_FALSE(compare(of_integers(dtype, [](Graph& g, ValueId a, ValueId, ValueId) { return g.add("Mul", {a, a}); }),
-                         of_integers(dtype, [](Graph&, ValueId a, ValueId, ValueId) { return a; })).agree);
-    EXPECT_FALSE(compare(of_integers(dtype, [](Graph& g, ValueId a, ValueId b, ValueId three) {
-                           return g.add("Add", {g.add("Div", {a, three}), g.add("Div", {b, three})});
-                         }),
-                         of_integers(dtype, [](Graph& g, ValueId a, ValueId b, ValueId three) {
-                           return g.add("Div", {g.add("Add", {a, b}), three});
-                         })).agree);
+    EXPECT_FALSE(compare(of_integers(dtype,
+                                     [](Graph& g, ValueId a, ValueId, ValueId) {
+                                       return g.add("Mul", {a, a});
+                                     }),
+                         of_integers(dtype, [](Graph&, ValueId a, ValueId, ValueId) { return a; }))
+                     .agree);
+    EXPECT_FALSE(
+        compare(
+            of_integers(dtype,
+                        [](Graph& g, ValueId a, ValueId b, ValueId three) {
+                          return g.add("Add", {g.add("Div", {a, three}), g.add("Div", {b, three})});
+                        }),
+            of_integers(dtype,
+                        [](Graph& g, ValueId a, ValueId b, ValueId three) {
+                          return g.add("Div", {g.add("Add", {a, b}), three});
+                        }))
+            .agree);
   }
 }
 
@@ -573,7 +600,8 @@ RunGraph by(Executor& executor) {
                      const WeightSource& weights) { return executor.run(graph, inputs, weights); };
 }
 
-/// Of single precision for graphs of the candidate's form: large weights are drawn, and equal on both sides.
+/// Of single precision for graphs of the candidate's form: large weights are drawn, and equal on
+/// both sides.
 TEST(RoundingErrors, AreThoseOfTheExecutorAlone) {
   const std::vector<Graph> graphs = {distributed(false), distributed(true)};
   ReferenceExecutor single({.precision = Precision::kDeclared});
@@ -597,7 +625,8 @@ TEST(RoundingErrors, AreOfTheModelsOwnNumbers) {
   };
   ReferenceExecutor single({.precision = Precision::kDeclared});
   const std::vector<Graph> graphs = {scaled_by(1e6F)};
-  EXPECT_GT(rounding_errors(by(single), graphs[0], graphs)[0], 1e-3) << "a large number takes all digits";
+  EXPECT_GT(rounding_errors(by(single), graphs[0], graphs)[0], 1e-3)
+      << "a large number takes all digits";
 }
 
 }  // namespace

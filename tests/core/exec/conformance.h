@@ -35,13 +35,15 @@ inline Graph opaque_graph() {
   const ValueId x = graph.add_input("x", f32({4}));
   const Attributes attributes{
       {"op", std::string("Magic")}, {"domain", std::string()}, {"proto", std::string()}};
-  const NodeId opaque = graph.add_node(opaque_op(), std::vector{x},
-                                       std::make_shared<const Attributes>(attributes), std::vector{f32({4})});
+  const NodeId opaque =
+      graph.add_node(opaque_op(), std::vector{x}, std::make_shared<const Attributes>(attributes),
+                     std::vector{f32({4})});
   graph.add_output("y", graph.output(opaque));
   return graph;
 }
 
-/// Inputs of another number or type than the graph's, and opaque nodes, are errors that a person can read.
+/// Inputs of another number or type than the graph's, and opaque nodes, are errors that a person
+/// can read.
 inline void expect_refusals(Executor& executor) {
   Graph graph;
   const ValueId x = graph.add_input("x", f32({2, 3}));

@@ -24,12 +24,13 @@ DrawRole role_of(const OperatorCase& one, size_t index) {
 
 /// So that results are about as large as what goes in.
 TEST(Draw, WeightsOfProductsHaveVariancesOfTheirFanIn) {
-  const OperatorCase spread =
-      CaseBuilder("ConvTranspose", {f32({1, 8, 6, 6}), f32({8, 16, 4, 4})})
-          .constant(1).with("strides", testing::Ints{2, 2});
+  const OperatorCase spread = CaseBuilder("ConvTranspose", {f32({1, 8, 6, 6}), f32({8, 16, 4, 4})})
+                                  .constant(1)
+                                  .with("strides", testing::Ints{2, 2});
   EXPECT_DOUBLE_EQ(role_of(spread, 1).variance, 1.0 / (8 * 16 / 4 / 2));
-  const OperatorCase lstm =
-      CaseBuilder("LSTM", {f32({5, 2, 3}), f32({1, 16, 3}), f32({1, 16, 4})}).constant(1).constant(2);
+  const OperatorCase lstm = CaseBuilder("LSTM", {f32({5, 2, 3}), f32({1, 16, 3}), f32({1, 16, 4})})
+                                .constant(1)
+                                .constant(2);
   EXPECT_DOUBLE_EQ(role_of(lstm, 1).variance, 1.0 / 3);
   EXPECT_DOUBLE_EQ(role_of(lstm, 2).variance, 1.0 / 4);
 }
@@ -39,8 +40,9 @@ TEST(Draw, ScalesArePositiveAndSequencesNoLongerThanTheyCanBe) {
       CaseBuilder("QuantizeLinear", {f32({4, 5}), f32({}), testing::of(DType::kUInt8, {})});
   EXPECT_EQ(role_of(quantizer, 1).signs, Signs::kPositive);
   EXPECT_EQ(role_of(quantizer, 0).signs, Signs::kBoth);
-  const OperatorCase gru = CaseBuilder("GRU", {f32({5, 2, 3}), f32({1, 12, 3}), f32({1, 12, 4}), {},
-                                               testing::of(DType::kInt32, {2})});
+  const OperatorCase gru = CaseBuilder(
+      "GRU",
+      {f32({5, 2, 3}), f32({1, 12, 3}), f32({1, 12, 4}), {}, testing::of(DType::kInt32, {2})});
   EXPECT_EQ(role_of(gru, 4).index_limit, 6);
 }
 

@@ -13,7 +13,8 @@ namespace {
 using testing::ElementsAre;
 using testing::HasSubstr;
 
-/// What numpy.savez_compressed writes for ids = [[1, 2], [30521, -4]], x = float32 [0.5, -1, 2] and a truth.
+/// What numpy.savez_compressed writes for ids = [[1, 2], [30521, -4]], x = float32 [0.5, -1, 2] and
+/// a truth.
 constexpr const char* kCompressed =
     "504b03042d000000080000002100b5671e8dffffffffffffffff070014006964732e6e707901001000a00000"
     "000000000054000000000000009bec17ea1b10c9c850c650ad9e925a9c5ca46ea5a06e9369a1aea3a09e965f"
@@ -37,7 +38,8 @@ std::string bytes_of(std::string_view hex) {
   return bytes;
 }
 
-/// An archive of one stored array, as numpy.savez writes it but without what a reader may leave unread.
+/// An archive of one stored array, as numpy.savez writes it but without what a reader may leave
+/// unread.
 std::string stored(const std::string& header, const std::string& data) {
   const auto little = [](size_t value, size_t width) {
     std::string bytes;
@@ -47,7 +49,8 @@ std::string stored(const std::string& header, const std::string& data) {
   const std::string content =
       std::string("\x93NUMPY\1\0", 8) + little(header.size(), 2) + header + data;
   const std::string name = "x.npy";
-  const std::string local = "PK\3\4" + std::string(22, '\0') + little(name.size(), 2) + little(0, 2) + name;
+  const std::string local =
+      "PK\3\4" + std::string(22, '\0') + little(name.size(), 2) + little(0, 2) + name;
   const std::string entry = "PK\1\2" + std::string(6, '\0') + little(0, 2) + std::string(8, '\0') +
                             little(content.size(), 4) + little(content.size(), 4) +
                             little(name.size(), 2) + std::string(12, '\0') + little(0, 4) + name;
@@ -89,12 +92,14 @@ TEST_F(Npz, StoredArraysAreRead) {
 
 TEST_F(Npz, WhatIsWrongIsSaid) {
   const auto header = [](const char* descr, const char* order, const char* shape) {
-    return fmt::format("{{'descr': '{}', 'fortran_order': {}, 'shape': {}, }}", descr, order, shape);
+    return fmt::format("{{'descr': '{}', 'fortran_order': {}, 'shape': {}, }}", descr, order,
+                       shape);
   };
   EXPECT_THAT(error_of("nothing"), HasSubstr("a.npz: is no .npz archive"));
   EXPECT_THAT(error_of(stored(header("|u1", "True", "(3,)"), "abc")), HasSubstr("Fortran"));
   EXPECT_THAT(error_of(stored(header("<c8", "False", "(3,)"), "abc")), HasSubstr("'<c8'"));
-  EXPECT_THAT(error_of(stored(header("|u1", "False", "(4,)"), "abc")), HasSubstr("array 'x': holds 3 bytes"));
+  EXPECT_THAT(error_of(stored(header("|u1", "False", "(4,)"), "abc")),
+              HasSubstr("array 'x': holds 3 bytes"));
   EXPECT_THAT(error_of(stored("{}", "abc")), HasSubstr("Fortran"));
   EXPECT_THAT(error_of(stored(header("|u1", "False", "(99999999999999999999,)"), "abc")),
               HasSubstr("cannot be read"));
@@ -103,7 +108,8 @@ TEST_F(Npz, WhatIsWrongIsSaid) {
 /// Whatever is cut off or changed: an error, or other numbers, and no crash.
 TEST_F(Npz, BrokenFilesAreRefused) {
   const std::string whole = bytes_of(kCompressed);
-  for (size_t size = 0; size < whole.size(); size += 7) EXPECT_NE(error_of(whole.substr(0, size)), "none");
+  for (size_t size = 0; size < whole.size(); size += 7)
+    EXPECT_NE(error_of(whole.substr(0, size)), "none");
   for (size_t at = 0; at < whole.size(); ++at) {
     std::string changed = whole;
     changed[at] = static_cast<char>(~changed[at]);

@@ -26,7 +26,8 @@ Tensor bools(Shape shape, std::initializer_list<bool> values) {
   return Tensor::of<bool>(std::move(shape), values);
 }
 
-std::vector<Tensor> all(std::string_view op, std::vector<Tensor> inputs, Attributes attributes = {}) {
+std::vector<Tensor> all(std::string_view op, std::vector<Tensor> inputs,
+                        Attributes attributes = {}) {
   return evaluate_node(op_named(op), attributes, inputs, {.poison = true});
 }
 std::vector<double> numbers(std::string_view op, std::vector<Tensor> inputs,
@@ -59,14 +60,15 @@ TEST(ReferenceIndexing, ModHasTheSignOfTheDivisorOrTheDividend) {
 
 TEST(ReferenceIndexing, FurtherElementwise) {
   EXPECT_THAT(numbers("Xor", {bools({2}, {true, false}), bools({}, {true})}), ElementsAre(0, 1));
-  EXPECT_THAT(numbers("BitShift", {Tensor::of<uint8_t>({2}, {200, 3}), Tensor::of<uint8_t>({}, {1})},
-                      {{"direction", std::string("LEFT")}}),
-              ElementsAre(144, 6));
+  EXPECT_THAT(
+      numbers("BitShift", {Tensor::of<uint8_t>({2}, {200, 3}), Tensor::of<uint8_t>({}, {1})},
+              {{"direction", std::string("LEFT")}}),
+      ElementsAre(144, 6));
   EXPECT_THAT(numbers("Round", {floats({4}, {0.5, 1.5, -2.5, 2.4F})}), ElementsAre(0, 2, -2, 2));
   EXPECT_THAT(numbers("Sign", {integers({3}, {-5, 0, 9})}), ElementsAre(-1, 0, 1));
-  EXPECT_THAT(numbers("IsInf", {floats({3}, {-INFINITY, 1, INFINITY})},
-                      {{"detect_negative", int64_t{0}}}),
-              ElementsAre(0, 0, 1));
+  EXPECT_THAT(
+      numbers("IsInf", {floats({3}, {-INFINITY, 1, INFINITY})}, {{"detect_negative", int64_t{0}}}),
+      ElementsAre(0, 0, 1));
   EXPECT_THAT(numbers("IsNaN", {floats({2}, {NAN, INFINITY})}), ElementsAre(1, 0));
   EXPECT_THAT(numbers("PRelu", {floats({2, 2}, {-1, 2, -3, 4}), floats({2}, {0.5, 0.25})}),
               ElementsAre(-0.5, 2, -1.5, 4));
@@ -77,14 +79,16 @@ TEST(ReferenceIndexing, GatherElementsReadsOneElementPerIndex) {
   const Tensor x = floats({3, 3}, {1, 2, 3, 4, 5, 6, 7, 8, 9});
   EXPECT_THAT(numbers("GatherElements", {x, integers({2, 3}, {1, 2, 0, -1, 0, 0})}),
               ElementsAre(4, 8, 3, 7, 2, 3));
-  EXPECT_THAT(numbers("GatherElements", {x, Tensor::of<int32_t>({2, 1}, {-1, 0})}, {{"axis", int64_t{-1}}}),
-              ElementsAre(3, 4));
+  EXPECT_THAT(
+      numbers("GatherElements", {x, Tensor::of<int32_t>({2, 1}, {-1, 0})}, {{"axis", int64_t{-1}}}),
+      ElementsAre(3, 4));
   EXPECT_THAT(numbers("GatherElements", {bools({2}, {false, true}), integers({3}, {1, 1, 0})}),
               ElementsAre(1, 1, 0));
   EXPECT_THAT(numbers("GatherElements", {x, integers({0, 3}, {})}), IsEmpty());
   EXPECT_THAT(refusal("GatherElements", {x, integers({1, 1}, {-4})}),
               HasSubstr("index -4 is out of range for an extent of 3"));
-  EXPECT_THAT(refusal("GatherElements", {x, Tensor({DType::kInt64, {3, 4}})}), HasSubstr("do not fit"));
+  EXPECT_THAT(refusal("GatherElements", {x, Tensor({DType::kInt64, {3, 4}})}),
+              HasSubstr("do not fit"));
 }
 
 TEST(ReferenceIndexing, GatherNdReadsASlicePerTuple) {
@@ -108,16 +112,19 @@ TEST(ReferenceIndexing, ScattersWriteInOrder) {
   EXPECT_THAT(numbers("ScatterND", {integers({2, 2}, {1, 2, 3, 4}), integers({1, 1}, {-1}),
                                     integers({1, 2}, {8, 9})}),
               ElementsAre(1, 2, 8, 9));
-  EXPECT_THAT(numbers("ScatterElements", {floats({2, 2}, {1, 2, 3, 4}), integers({2, 1}, {1, -2}),
-                                          floats({2, 1}, {10, 20})},
-                      {{"axis", int64_t{1}}, {"reduction", std::string("mul")}}),
-              ElementsAre(1, 20, 60, 4));
+  EXPECT_THAT(
+      numbers("ScatterElements",
+              {floats({2, 2}, {1, 2, 3, 4}), integers({2, 1}, {1, -2}), floats({2, 1}, {10, 20})},
+              {{"axis", int64_t{1}}, {"reduction", std::string("mul")}}),
+      ElementsAre(1, 20, 60, 4));
   EXPECT_THAT(numbers("ScatterND", {bools({2}, {false, false}), Tensor::of<int64_t>({1, 1}, {0}),
                                     bools({1}, {true})}),
               ElementsAre(1, 0));
-  EXPECT_THAT(numbers("ScatterND", {x, integers({0, 1}, {}), floats({0}, {})}), ElementsAre(1, 2, 3, 4));
+  EXPECT_THAT(numbers("ScatterND", {x, integers({0, 1}, {}), floats({0}, {})}),
+              ElementsAre(1, 2, 3, 4));
   EXPECT_EQ(x.to_doubles()[1], 2) << "the data were changed in place";
-  EXPECT_THAT(refusal("ScatterND", {x, integers({1, 1}, {4}), floats({1}, {7})}), HasSubstr("index 4"));
+  EXPECT_THAT(refusal("ScatterND", {x, integers({1, 1}, {4}), floats({1}, {7})}),
+              HasSubstr("index 4"));
   EXPECT_THAT(refusal("ScatterND", {x, integers({1, 1}, {0}), floats({2}, {7, 8})}),
               HasSubstr("updates"));
 }
@@ -157,14 +164,14 @@ TEST(ReferenceIndexing, TopKIsSortedWithTheFirstOfEqualsFirst) {
   EXPECT_THAT(least.at(0).to_integers(), ElementsAre(4, 0, 5, 1));
   EXPECT_THAT(least.at(1).to_integers(), ElementsAre(1, 2, 0, 0));
   EXPECT_THAT(refusal("TopK", {floats({2}, {1, 2})}, {{"k", int64_t{3}}}), HasSubstr("k is 3"));
-  EXPECT_THAT(all("TopK", {floats({2, 0}, {})}, {{"k", int64_t{0}}}).at(1).shape(), ElementsAre(2, 0));
+  EXPECT_THAT(all("TopK", {floats({2, 0}, {})}, {{"k", int64_t{0}}}).at(1).shape(),
+              ElementsAre(2, 0));
 }
 
 TEST(ReferenceIndexing, CumulativeSums) {
   const Tensor x = integers({2, 3}, {1, 2, 3, 4, 5, 6});
   const auto along = [&](int64_t axis, int64_t exclusive, int64_t reverse) {
-    return numbers("CumSum", {x},
-                   {{"axis", axis}, {"exclusive", exclusive}, {"reverse", reverse}});
+    return numbers("CumSum", {x}, {{"axis", axis}, {"exclusive", exclusive}, {"reverse", reverse}});
   };
   EXPECT_THAT(along(-1, 0, 0), ElementsAre(1, 3, 6, 4, 9, 15));
   EXPECT_THAT(along(1, 1, 0), ElementsAre(0, 1, 3, 0, 4, 9));
@@ -182,8 +189,9 @@ TEST(ReferenceIndexing, TrianglesOfMatrices) {
   EXPECT_THAT(part(0, 0), ElementsAre(1, 0, 0, 4, 5, 0));
   EXPECT_THAT(part(1, 1), ElementsAre(0, 2, 3, 0, 0, 6));
   EXPECT_THAT(part(0, -5), ElementsAre(0, 0, 0, 0, 0, 0));
-  EXPECT_THAT(numbers("Trilu", {bools({1, 2, 2}, {true, true, true, true})}, {{"upper", int64_t{0}}}),
-              ElementsAre(1, 0, 1, 1));
+  EXPECT_THAT(
+      numbers("Trilu", {bools({1, 2, 2}, {true, true, true, true})}, {{"upper", int64_t{0}}}),
+      ElementsAre(1, 0, 1, 1));
   EXPECT_THAT(refusal("Trilu", {integers({3}, {1, 2, 3})}), HasSubstr("matrices"));
 }
 
@@ -191,17 +199,20 @@ TEST(ReferenceIndexing, BlocksMoveBetweenDepthAndSpace) {
   const Tensor x = integers({1, 8, 1, 1}, {0, 1, 2, 3, 4, 5, 6, 7});
   const Attributes two = {{"blocksize", int64_t{2}}};
   EXPECT_THAT(numbers("DepthToSpace", {x}, two), ElementsAre(0, 2, 4, 6, 1, 3, 5, 7));
-  EXPECT_THAT(numbers("DepthToSpace", {x}, {{"blocksize", int64_t{2}}, {"mode", std::string("CRD")}}),
-              ElementsAre(0, 1, 2, 3, 4, 5, 6, 7));
+  EXPECT_THAT(
+      numbers("DepthToSpace", {x}, {{"blocksize", int64_t{2}}, {"mode", std::string("CRD")}}),
+      ElementsAre(0, 1, 2, 3, 4, 5, 6, 7));
   const Tensor wide = all("DepthToSpace", {x}, two).at(0);
   EXPECT_THAT(numbers("SpaceToDepth", {wide}, two), ElementsAre(0, 1, 2, 3, 4, 5, 6, 7));
-  EXPECT_THAT(refusal("DepthToSpace", {x}, {{"blocksize", int64_t{1} << 39}}), HasSubstr("blocksize"));
+  EXPECT_THAT(refusal("DepthToSpace", {x}, {{"blocksize", int64_t{1} << 39}}),
+              HasSubstr("blocksize"));
   EXPECT_THAT(refusal("SpaceToDepth", {x}, two), HasSubstr("does not"));
 }
 
 TEST(ReferenceIndexing, SequencesAreReversedUpToTheirLengths) {
   const Tensor x = integers({3, 2}, {1, 2, 3, 4, 5, 6});
-  EXPECT_THAT(numbers("ReverseSequence", {x, integers({2}, {3, 2})}), ElementsAre(5, 4, 3, 2, 1, 6));
+  EXPECT_THAT(numbers("ReverseSequence", {x, integers({2}, {3, 2})}),
+              ElementsAre(5, 4, 3, 2, 1, 6));
   EXPECT_THAT(numbers("ReverseSequence", {x, integers({3}, {0, 1, 2})},
                       {{"batch_axis", int64_t{0}}, {"time_axis", int64_t{1}}}),
               ElementsAre(1, 2, 3, 4, 6, 5));
@@ -223,7 +234,8 @@ TEST(ReferenceIndexing, EinsteinSums) {
   EXPECT_THAT(sum("i,j,i->ij", {integers({2}, {1, 2}), b, integers({1}, {3})}),
               ElementsAre(3, 30, 300, 6, 60, 600));
   EXPECT_THAT(sum("ij,j->i", {integers({2, 0}, {}), integers({0}, {})}), ElementsAre(0, 0));
-  EXPECT_THAT(refusal("Einsum", {a, b}, {{"equation", std::string("ij,i->j")}}), HasSubstr("extents"));
+  EXPECT_THAT(refusal("Einsum", {a, b}, {{"equation", std::string("ij,i->j")}}),
+              HasSubstr("extents"));
   EXPECT_THAT(refusal("Einsum", {a}, {{"equation", std::string("ijk->i")}}), HasSubstr("rank 2"));
   EXPECT_THAT(refusal("Einsum", {a}, {{"equation", std::string("ij->k")}}), HasSubstr("'k'"));
   EXPECT_THAT(refusal("Einsum", {a}, {{"equation", std::string("i1->i")}}), HasSubstr("'i1'"));
@@ -237,7 +249,8 @@ TEST(ReferenceIndexing, FurtherReductions) {
   EXPECT_THAT(numbers("ReduceL1", {x}, rows), ElementsAre(3, 7));
   EXPECT_THAT(numbers("ReduceL2", {x}, rows), ElementsAre(DoubleNear(std::sqrt(5), 1e-6), 5));
   EXPECT_THAT(numbers("ReduceSumSquare", {x}, rows), ElementsAre(5, 25));
-  EXPECT_THAT(numbers("ReduceLogSum", {floats({2}, {1, 3})}), ElementsAre(DoubleNear(std::log(4), 1e-6)));
+  EXPECT_THAT(numbers("ReduceLogSum", {floats({2}, {1, 3})}),
+              ElementsAre(DoubleNear(std::log(4), 1e-6)));
   EXPECT_THAT(numbers("ReduceLogSumExp", {floats({2}, {1000, 1000})}),
               ElementsAre(DoubleNear(1000 + std::log(2), 1e-3)));
   EXPECT_THAT(numbers("ReduceLogSumExp", {floats({1}, {-INFINITY})}), ElementsAre(-INFINITY));

@@ -105,7 +105,8 @@ TEST(Reference, IntegersWrapAround) {
     EXPECT_THAT(result(op, {most, two}), ElementsAre(-2)) << op;
     EXPECT_THAT(result(op, {most, one, one}), ElementsAre(kLeast)) << op;
     EXPECT_THAT(result(op, {integers({1, 2}, {kMost, 1}), integers({2, 1}, {1, 1})}),
-                ElementsAre(kLeast)) << op;
+                ElementsAre(kLeast))
+        << op;
   }
 }
 
@@ -117,8 +118,7 @@ std::vector<double> numbers(std::string_view op, std::vector<Tensor> inputs,
 TEST(Reference, EveryRowHasAKernel) {
   const std::set<std::string> without = {"Input", "Constant", "Opaque"};
   for (const OpSchema& row : all_ops())
-    EXPECT_EQ(reference::find_kernel(row) == nullptr, without.count(row.name) == 1)
-        << row.name;
+    EXPECT_EQ(reference::find_kernel(row) == nullptr, without.count(row.name) == 1) << row.name;
 }
 
 TEST(Reference, Elementwise) {
@@ -175,8 +175,9 @@ TEST(Reference, MatMulBroadcastsAndAppliesItsEpilogue) {
               ElementsAre(-1, -1));
   EXPECT_THAT(numbers("MatMul", {floats({2, 1, 2}, {1, 2, 3, 4}), floats({2, 1}, {1, 10})}),
               ElementsAre(21, 43));
-  EXPECT_THAT(numbers("MatMul", {floats({1, 2}, {1, 2}), floats({2, 2}, {1, 0, 0, 1}),
-                                 floats({2}, {-5, 1}), floats({1, 2}, {1, 1})},
+  EXPECT_THAT(numbers("MatMul",
+                      {floats({1, 2}, {1, 2}), floats({2, 2}, {1, 0, 0, 1}), floats({2}, {-5, 1}),
+                       floats({1, 2}, {1, 1})},
                       {{"activation", std::string("relu")}}),
               ElementsAre(0, 4));
   EXPECT_THAT(numbers("MatMul", {integers({1, 2}, {1, 2}), integers({2, 1}, {3, 4})}),
@@ -186,11 +187,11 @@ TEST(Reference, MatMulBroadcastsAndAppliesItsEpilogue) {
 TEST(Reference, GemmTransposesAndScales) {
   const Attributes attributes = {
       {"transA", int64_t{1}}, {"transB", int64_t{1}}, {"alpha", 2.0}, {"beta", 0.5}};
-  EXPECT_THAT(numbers("Gemm",
-                      {floats({2, 1}, {1, 2}), floats({3, 2}, {1, 0, 0, 1, 1, 1}),
-                       floats({3}, {2, 4, 6})},
-                      attributes),
-              ElementsAre(3, 6, 9));
+  EXPECT_THAT(
+      numbers("Gemm",
+              {floats({2, 1}, {1, 2}), floats({3, 2}, {1, 0, 0, 1, 1, 1}), floats({3}, {2, 4, 6})},
+              attributes),
+      ElementsAre(3, 6, 9));
 }
 
 /// Convolution by its definition.
@@ -212,7 +213,8 @@ std::vector<double> direct_conv(const Tensor& x, const Tensor& filter, const Sha
             for (int64_t u = 0; u < ws[2]; ++u)
               for (int64_t v = 0; v < ws[3]; ++v) {
                 const int64_t row = i * at("strides", 0) + u * at("dilations", 0) - at("pads", 0);
-                const int64_t column = j * at("strides", 1) + v * at("dilations", 1) - at("pads", 1);
+                const int64_t column =
+                    j * at("strides", 1) + v * at("dilations", 1) - at("pads", 1);
                 if (row < 0 || row >= xs[2] || column < 0 || column >= xs[3]) continue;
                 const int64_t channel = m / per_group * ws[1] + c;
                 sum += in[((n * xs[1] + channel) * xs[2] + row) * xs[3] + column] *
@@ -224,13 +226,20 @@ std::vector<double> direct_conv(const Tensor& x, const Tensor& filter, const Sha
 }
 
 TEST(Reference, ConvolutionIsItsDefinition) {
-  struct Case { int64_t group; List strides, pads, dilations; Shape filter; };
+  struct Case {
+    int64_t group;
+    List strides, pads, dilations;
+    Shape filter;
+  };
   for (const Case& c : {Case{1, {1, 1}, {0, 0, 0, 0}, {1, 1}, {4, 6, 1, 1}},
                         Case{1, {2, 1}, {1, 2, 0, 1}, {1, 2}, {4, 6, 3, 2}},
                         Case{2, {1, 2}, {1, 1, 1, 1}, {2, 1}, {4, 3, 3, 3}},
                         Case{6, {1, 1}, {2, 2, 2, 2}, {1, 1}, {6, 1, 5, 5}}}) {
-    const Attributes attributes = {{"group", c.group}, {"strides", c.strides}, {"pads", c.pads},
-                                   {"dilations", c.dilations}, {"activation", std::string("none")}};
+    const Attributes attributes = {{"group", c.group},
+                                   {"strides", c.strides},
+                                   {"pads", c.pads},
+                                   {"dilations", c.dilations},
+                                   {"activation", std::string("none")}};
     const Tensor x = random_tensor({2, 6, 9, 8}, 1);
     const Tensor filter = random_tensor(c.filter, 2);
     const Tensor result = evaluate("Conv", {x, filter}, attributes);
@@ -260,7 +269,9 @@ TEST(Reference, LargeConvolutionIsUnfoldedInBlocks) {
   const Tensor x = random_tensor({1, 16, 192, 192}, 5);
   const Tensor filter = random_tensor({1, 16, 3, 3}, 6);
   const Attributes same = {{"pads", List{1, 1, 1, 1}}};
-  const Attributes full = {{"group", int64_t{1}}, {"strides", List{1, 1}}, {"dilations", List{1, 1}},
+  const Attributes full = {{"group", int64_t{1}},
+                           {"strides", List{1, 1}},
+                           {"dilations", List{1, 1}},
                            {"pads", List{1, 1, 1, 1}}};
   const Tensor result = evaluate("Conv", {x, filter}, same);
   EXPECT_THAT(result.to_doubles(),
@@ -270,11 +281,12 @@ TEST(Reference, LargeConvolutionIsUnfoldedInBlocks) {
 TEST(Reference, Pooling) {
   const Tensor x = floats({1, 1, 3, 3}, {1, 2, 3, 4, 5, 6, 7, 8, 9});
   EXPECT_THAT(numbers("MaxPool", {x}, {{"kernel_shape", List{2, 2}}}), ElementsAre(5, 6, 8, 9));
-  EXPECT_THAT(numbers("MaxPool", {x}, {{"kernel_shape", List{2, 2}}, {"strides", List{2, 2}},
-                                       {"ceil_mode", int64_t{1}}}),
-              ElementsAre(5, 6, 8, 9));
-  const Attributes padded = {{"kernel_shape", List{2, 2}}, {"strides", List{3, 3}},
-                             {"pads", List{1, 1, 0, 0}}};
+  EXPECT_THAT(
+      numbers("MaxPool", {x},
+              {{"kernel_shape", List{2, 2}}, {"strides", List{2, 2}}, {"ceil_mode", int64_t{1}}}),
+      ElementsAre(5, 6, 8, 9));
+  const Attributes padded = {
+      {"kernel_shape", List{2, 2}}, {"strides", List{3, 3}}, {"pads", List{1, 1, 0, 0}}};
   EXPECT_THAT(numbers("AveragePool", {x}, padded), ElementsAre(1));
   Attributes counted = padded;
   counted.set("count_include_pad", int64_t{1});
@@ -308,13 +320,14 @@ TEST(Reference, Movement) {
   EXPECT_THAT(numbers("Concat", {x, integers({2, 1}, {7, 8})}, {{"axis", int64_t{1}}}),
               ElementsAre(1, 2, 3, 7, 4, 5, 6, 8));
   const std::vector<Tensor> one = {x};
-  const auto parts = evaluate_node(op_named("Split"),
-                                   {{"axis", int64_t{1}}, {"split", List{1, 2}}}, one, kPoisoned);
+  const auto parts = evaluate_node(op_named("Split"), {{"axis", int64_t{1}}, {"split", List{1, 2}}},
+                                   one, kPoisoned);
   EXPECT_THAT(parts.at(0).to_integers(), ElementsAre(1, 4));
   EXPECT_THAT(parts.at(1).to_integers(), ElementsAre(2, 3, 5, 6));
-  EXPECT_THAT(numbers("Slice", {x}, {{"starts", List{-1}}, {"ends", List{-100}},
-                                     {"axes", List{1}}, {"steps", List{-2}}}),
-              ElementsAre(3, 1, 6, 4));
+  EXPECT_THAT(
+      numbers("Slice", {x},
+              {{"starts", List{-1}}, {"ends", List{-100}}, {"axes", List{1}}, {"steps", List{-2}}}),
+      ElementsAre(3, 1, 6, 4));
   EXPECT_THAT(numbers("Gather", {x, integers({2}, {-1, 0})}, {{"axis", int64_t{1}}}),
               ElementsAre(3, 1, 6, 4));
   EXPECT_THROW(numbers("Gather", {x, integers({1}, {2})}), InputError);
@@ -409,8 +422,7 @@ TEST_F(FoldedSteps, AreTakenWhereTheDeclaredTypesLead) {
 
 /// The buckets of relative positions in T5, at distances 16, 32 and 64.
 TEST_F(FoldedSteps, AreThoseOfRelativePositions) {
-  const ValueId distances =
-      graph_.add_constant(Weight::dense(integers({3}, {16, 32, 64})));
+  const ValueId distances = graph_.add_constant(Weight::dense(integers({3}, {16, 32, 64})));
   const ValueId numbers = graph_.add("Cast", {distances}, {{"to", std::string("float32")}});
   const ValueId logarithms = graph_.add("Log", {graph_.add("Div", {numbers, constant(8)})});
   const ValueId scaled =
@@ -426,10 +438,10 @@ TEST_F(FoldedSteps, OfANarrowerTypeAreKeptThroughAWiderOne) {
 }
 
 TEST_F(FoldedSteps, LeaveTheRestInDouble) {
-  const ValueId step = graph_.add("Cast", {graph_.add("Floor", {seven_})},
-                                  {{"to", std::string("float64")}});
-  const ValueId one = graph_.add("Cast", {graph_.add("Div", {step, step})},
-                                 {{"to", std::string("float32")}});
+  const ValueId step =
+      graph_.add("Cast", {graph_.add("Floor", {seven_})}, {{"to", std::string("float64")}});
+  const ValueId one =
+      graph_.add("Cast", {graph_.add("Div", {step, step})}, {{"to", std::string("float32")}});
   const ValueId sum = graph_.add("Add", {constant(1e8F), one});
   EXPECT_EQ(folded(graph_.add("Sub", {sum, constant(1e8F)})), 1);
 }
@@ -442,9 +454,8 @@ TEST(Reference, RefusesWhatDoesNotFit) {
 
   Graph graph;
   const ValueId x = graph.add_input("x", {DType::kFloat32, {2}});
-  const auto attributes = std::make_shared<const Attributes>(
-      Attributes{{"op", std::string("Odd")}, {"domain", std::string("")},
-                 {"proto", std::string("")}});
+  const auto attributes = std::make_shared<const Attributes>(Attributes{
+      {"op", std::string("Odd")}, {"domain", std::string("")}, {"proto", std::string("")}});
   const std::vector<TensorType> types = {{DType::kFloat32, {2}}};
   const NodeId opaque = graph.add_node(opaque_op(), std::span(&x, 1), attributes, types);
   graph.add_output("y", graph.output(opaque));

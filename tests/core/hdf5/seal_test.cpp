@@ -54,8 +54,9 @@ TEST(Seal, EveryTruncationIsNoticed) {
 TEST(Seal, SaysWhatIsWrongAndWhatToDo) {
   const std::string file = sealed(kKind, "an image");
   EXPECT_THAT(reason_of("something else"), HasSubstr("is no thing"));
-  EXPECT_THAT(reason_of(file.substr(0, 515)),
-              AllOf(HasSubstr("has 515 bytes where its seal says 520"), HasSubstr("throw it away")));
+  EXPECT_THAT(
+      reason_of(file.substr(0, 515)),
+      AllOf(HasSubstr("has 515 bytes where its seal says 520"), HasSubstr("throw it away")));
   FileKind newer = kKind;
   newer.schema = 4;
   EXPECT_THAT(reason_of(sealed(newer, "an image")),

@@ -61,7 +61,7 @@ TEST(BFloat16, IsTheUpperHalfOfAFloat) {
     half.bits = static_cast<uint16_t>(upper >> 16);
     EXPECT_EQ(static_cast<float>(half), value);
   }
-  EXPECT_EQ(BFloat16(1.00390625).bits, 0x3f80);   // a tie, to the even neighbour
+  EXPECT_EQ(BFloat16(1.00390625).bits, 0x3f80);  // a tie, to the even neighbour
   EXPECT_EQ(BFloat16(1.01171875).bits, 0x3f82);
 }
 

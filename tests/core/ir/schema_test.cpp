@@ -64,11 +64,17 @@ TEST(Schema, FusedRowsAreTheLast) {
 }
 
 TEST(Schema, HoldsEveryOperatorOfTheRealModels) {
-  for (const char* name :
-       {"Add", "AveragePool", "BatchNormalization", "Concat", "Constant", "ConstantOfShape", "Conv",
-        "Div", "Equal", "Erf", "Expand", "Flatten", "Gather", "Gemm", "GlobalAveragePool",
-        "Identity", "MatMul", "MaxPool", "Mul", "Pad", "Pow", "ReduceMean", "Relu", "Reshape",
-        "Shape", "Sigmoid", "Slice", "Softmax", "Sqrt", "Sub", "Tanh", "Transpose", "Where"})
+  for (const char* name : {"Add",        "AveragePool", "BatchNormalization",
+                           "Concat",     "Constant",    "ConstantOfShape",
+                           "Conv",       "Div",         "Equal",
+                           "Erf",        "Expand",      "Flatten",
+                           "Gather",     "Gemm",        "GlobalAveragePool",
+                           "Identity",   "MatMul",      "MaxPool",
+                           "Mul",        "Pad",         "Pow",
+                           "ReduceMean", "Relu",        "Reshape",
+                           "Shape",      "Sigmoid",     "Slice",
+                           "Softmax",    "Sqrt",        "Sub",
+                           "Tanh",       "Transpose",   "Where"})
     EXPECT_NE(find_op(name), nullptr) << name;
 }
 
@@ -104,9 +110,9 @@ TEST(Schema, MatMul) {
               HasSubstr("the bias"));
   EXPECT_THAT(refusal("MatMul", {floats({2, 3}), floats({3, 4}), TensorType{}, floats({4})}),
               HasSubstr("the residual"));
-  EXPECT_THAT(refusal("MatMul", {floats({2, 3}), floats({3, 4})},
-                      {{"activation", std::string("gelu")}}),
-              HasSubstr("'gelu'"));
+  EXPECT_THAT(
+      refusal("MatMul", {floats({2, 3}), floats({3, 4})}, {{"activation", std::string("gelu")}}),
+      HasSubstr("'gelu'"));
   EXPECT_EQ(flops("MatMul", {floats({2, 3}), floats({3, 4}), floats({4})},
                   {{"activation", std::string("relu")}}),
             2 * 2 * 3 * 4 + 8 + 8);
@@ -116,11 +122,15 @@ TEST(Schema, ConvTranspose) {
   const TensorType x = floats({2, 6, 5, 4});
   EXPECT_EQ(shape_of("ConvTranspose", {x, floats({6, 4, 3, 3})}), (Shape{2, 4, 7, 6}));
   EXPECT_EQ(shape_of("ConvTranspose", {x, floats({6, 4, 3, 2}), floats({8})},
-                     {{"group", int64_t{2}}, {"strides", List{2, 3}}, {"pads", List{1, 0, 1, 2}},
-                      {"dilations", List{2, 1}}, {"output_padding", List{1, 0}}}),
+                     {{"group", int64_t{2}},
+                      {"strides", List{2, 3}},
+                      {"pads", List{1, 0, 1, 2}},
+                      {"dilations", List{2, 1}},
+                      {"output_padding", List{1, 0}}}),
             (Shape{2, 8, 12, 9}));
   EXPECT_THAT(refusal("ConvTranspose", {x, floats({4, 6, 3, 3})}), HasSubstr("filters for 4"));
-  EXPECT_THAT(refusal("ConvTranspose", {x, floats({6, 4, 3, 3}), floats({6})}), HasSubstr("the bias"));
+  EXPECT_THAT(refusal("ConvTranspose", {x, floats({6, 4, 3, 3}), floats({6})}),
+              HasSubstr("the bias"));
   EXPECT_THAT(refusal("ConvTranspose", {x, floats({6, 4, 1, 1})}, {{"pads", List{3, 0, 2, 0}}}),
               HasSubstr("an extent of 0"));
   EXPECT_THAT(refusal("ConvTranspose", {floats({1, 1, int64_t{1} << 39}), floats({1, 1, 1})},
@@ -143,25 +153,29 @@ TEST(Schema, Resize) {
               HasSubstr("by -1"));
   EXPECT_THAT(refusal("Resize", {x}, {{"sizes", List{1, 3, 7, 2}}, {"mode", std::string("area")}}),
               HasSubstr("'area'"));
-  EXPECT_THAT(refusal("Resize", {integers({4})}, {{"sizes", List{7}}, {"mode", std::string("linear")}}),
-              HasSubstr("floating-point"));
+  EXPECT_THAT(
+      refusal("Resize", {integers({4})}, {{"sizes", List{7}}, {"mode", std::string("linear")}}),
+      HasSubstr("floating-point"));
 }
 
 TEST(Schema, Recurrent) {
   const TensorType x = floats({7, 2, 3});
   const auto types = infer("LSTM", {x, floats({2, 16, 3}), floats({2, 16, 4})},
                            {{"direction", std::string("bidirectional")}});
-  EXPECT_THAT(types, ::testing::ElementsAre(floats({7, 2, 2, 4}), floats({2, 2, 4}), floats({2, 2, 4})));
+  EXPECT_THAT(types,
+              ::testing::ElementsAre(floats({7, 2, 2, 4}), floats({2, 2, 4}), floats({2, 2, 4})));
   EXPECT_THAT(infer("GRU", {x, floats({1, 12, 3}), floats({1, 12, 4})}, {{"layout", int64_t{1}}}),
               ::testing::ElementsAre(floats({7, 2, 1, 4}), floats({7, 1, 4})));
   EXPECT_THAT(refusal("RNN", {x, floats({1, 12, 3}), floats({1, 4, 4})}), HasSubstr("1x4x3"));
-  EXPECT_THAT(refusal("RNN", {x, floats({1, 4, 3}), floats({1, 4, 4})}, {{"hidden_size", int64_t{5}}}),
-              HasSubstr("hidden_size"));
+  EXPECT_THAT(
+      refusal("RNN", {x, floats({1, 4, 3}), floats({1, 4, 4})}, {{"hidden_size", int64_t{5}}}),
+      HasSubstr("hidden_size"));
   EXPECT_THAT(refusal("RNN", {x, floats({1, 4, 3}), floats({1, 4, 4})},
                       {{"activations", std::vector<std::string>{"Affine"}}}),
               HasSubstr("'Affine'"));
-  EXPECT_THAT(refusal("LSTM", {x, floats({1, 16, 3}), floats({1, 16, 4}), TensorType{}, floats({2})}),
-              HasSubstr("input 4 cannot be float32"));
+  EXPECT_THAT(
+      refusal("LSTM", {x, floats({1, 16, 3}), floats({1, 16, 4}), TensorType{}, floats({2})}),
+      HasSubstr("input 4 cannot be float32"));
   const Attributes usual = op_named("LSTM").resolve(
       {{"activations", std::vector<std::string>{"Sigmoid", "Tanh", "Tanh"}}},
       std::vector{x, floats({1, 16, 3}), floats({1, 16, 4})});
@@ -173,13 +187,16 @@ TEST(Schema, Recurrent) {
 TEST(Schema, Quantization) {
   const auto bytes = [](Shape shape) { return TensorType{DType::kInt8, std::move(shape)}; };
   EXPECT_EQ(infer("QuantizeLinear", {floats({2, 3}), floats({})}).at(0).dtype, DType::kUInt8);
-  EXPECT_EQ(infer("QuantizeLinear", {floats({2, 3}), floats({3}), bytes({3})}).at(0), bytes({2, 3}));
+  EXPECT_EQ(infer("QuantizeLinear", {floats({2, 3}), floats({3}), bytes({3})}).at(0),
+            bytes({2, 3}));
   EXPECT_EQ(infer("DequantizeLinear", {bytes({2, 3}), floats({2})}, {{"axis", int64_t{-2}}}).at(0),
             floats({2, 3}));
-  EXPECT_THAT(refusal("DequantizeLinear", {bytes({2, 3}), floats({2})}), HasSubstr("one number or 3"));
+  EXPECT_THAT(refusal("DequantizeLinear", {bytes({2, 3}), floats({2})}),
+              HasSubstr("one number or 3"));
   EXPECT_THAT(refusal("QuantizeLinear", {floats({2, 3}), floats({3}), bytes({})}),
               HasSubstr("the zero point"));
-  EXPECT_THAT(refusal("DequantizeLinear", {floats({2, 3}), floats({})}), HasSubstr("int8 or uint8"));
+  EXPECT_THAT(refusal("DequantizeLinear", {floats({2, 3}), floats({})}),
+              HasSubstr("int8 or uint8"));
   const std::vector<TensorType> whole = {bytes({2, 3}), floats({1})};
   EXPECT_EQ(op_named("DequantizeLinear").resolve({{"axis", int64_t{0}}}, whole).integer("axis"), 1)
       << "one scale for all has no axis";
@@ -230,15 +247,14 @@ TEST(Schema, Pools) {
 }
 
 TEST(Schema, Reductions) {
-  EXPECT_EQ(shape_of("ReduceMean", {floats({2, 3, 4})}, {{"axes", List{-1, 0}}}),
-            (Shape{1, 3, 1}));
+  EXPECT_EQ(shape_of("ReduceMean", {floats({2, 3, 4})}, {{"axes", List{-1, 0}}}), (Shape{1, 3, 1}));
   EXPECT_EQ(shape_of("ReduceSum", {floats({2, 3})}, {{"keepdims", int64_t{0}}}), Shape{});
   EXPECT_THAT(refusal("ReduceMax", {floats({2, 3})}, {{"axes", List{0, -2}}}),
               HasSubstr("an axis twice"));
   EXPECT_THAT(refusal("Softmax", {floats({2, 3})}, {{"axis", int64_t{2}}}),
               HasSubstr("out of range"));
-  EXPECT_THAT(refusal("BatchNormalization", {floats({1, 3, 2, 2}), floats({3}), floats({3}),
-                                             floats({3}), floats({2})}),
+  EXPECT_THAT(refusal("BatchNormalization",
+                      {floats({1, 3, 2, 2}), floats({3}), floats({3}), floats({3}), floats({2})}),
               HasSubstr("per channel"));
   EXPECT_EQ(shape_of("LayerNormalization", {floats({2, 3, 4}), floats({4})}), (Shape{2, 3, 4}));
 }
@@ -254,8 +270,7 @@ TEST(Schema, Movement) {
   const auto parts = infer("Split", {x}, {{"axis", int64_t{2}}, {"split", List{1, 3}}});
   EXPECT_EQ(parts.at(1).shape, (Shape{2, 3, 3}));
   EXPECT_THAT(refusal("Split", {x}, {{"split", List{1, 3}}}), HasSubstr("add up"));
-  EXPECT_EQ(shape_of("Gather", {x, integers({5, 1})}, {{"axis", int64_t{1}}}),
-            (Shape{2, 5, 1, 4}));
+  EXPECT_EQ(shape_of("Gather", {x, integers({5, 1})}, {{"axis", int64_t{1}}}), (Shape{2, 5, 1, 4}));
   EXPECT_THAT(refusal("Gather", {x, floats({5})}), HasSubstr("int32 or int64"));
   EXPECT_EQ(shape_of("Pad", {x}, {{"pads", List{0, 1, 0, 0, 2, -1}}}), (Shape{2, 6, 3}));
   const Attributes edge = {{"pads", List{1, 0, 0, 0}}, {"mode", std::string("edge")}};
@@ -268,7 +283,8 @@ TEST(Schema, Movement) {
 /// What overflows must not pass for something small.
 TEST(Schema, ExtentsBeyondAllMeasureAreRefused) {
   constexpr int64_t kHuge = int64_t{1} << 62;
-  EXPECT_THAT(refusal("Tile", {floats({4})}, {{"repeats", List{kHuge}}}), HasSubstr("out of bounds"));
+  EXPECT_THAT(refusal("Tile", {floats({4})}, {{"repeats", List{kHuge}}}),
+              HasSubstr("out of bounds"));
   EXPECT_THAT(refusal("Tile", {floats({1 << 20, 1 << 20})}, {{"repeats", List{1 << 20, 1 << 20}}}),
               HasSubstr("too large"));
   EXPECT_THAT(refusal("Tile", {floats({int64_t{1} << 40})}, {{"repeats", List{1 << 24}}}),
@@ -290,10 +306,11 @@ TEST(Schema, ExtentsBeyondAllMeasureAreRefused) {
 TEST(Schema, LongStepsOfASliceTakeOneElement) {
   constexpr int64_t kLongest = std::numeric_limits<int64_t>::max();
   const auto extent = [](int64_t start, int64_t end, int64_t step) {
-    return shape_of("Slice", {floats({10})}, {{"starts", List{start}},
-                                              {"ends", List{end}},
-                                              {"axes", List{0}},
-                                              {"steps", List{step}}})[0];
+    return shape_of("Slice", {floats({10})},
+                    {{"starts", List{start}},
+                     {"ends", List{end}},
+                     {"axes", List{0}},
+                     {"steps", List{step}}})[0];
   };
   EXPECT_EQ(extent(2, 10, kLongest), 1);
   EXPECT_EQ(extent(0, 10, 11), 1);
@@ -312,9 +329,8 @@ TEST(Schema, AveragesAreOfFloats) {
 
 TEST(Schema, SliceClampsAndCounts) {
   const auto sliced = [](int64_t start, int64_t end, int64_t step) {
-    return shape_of("Slice", {floats({10})}, {{"starts", List{start}},
-                                              {"ends", List{end}},
-                                              {"steps", List{step}}})
+    return shape_of("Slice", {floats({10})},
+                    {{"starts", List{start}}, {"ends", List{end}}, {"steps", List{step}}})
         .at(0);
   };
   EXPECT_EQ(sliced(0, std::numeric_limits<int64_t>::max(), 1), 10);
@@ -349,15 +365,19 @@ TEST(Schema, Indexing) {
   EXPECT_EQ(shape_of("GatherElements", {x, integers({9, 1, 2})}), (Shape{9, 1, 2}));
   EXPECT_THAT(refusal("GatherElements", {x, integers({1, 9, 2})}), HasSubstr("do not fit"));
   EXPECT_EQ(shape_of("GatherND", {x, integers({7, 2})}), (Shape{7, 2}));
-  EXPECT_EQ(shape_of("GatherND", {x, integers({4, 1})}, {{"batch_dims", int64_t{1}}}), (Shape{4, 2}));
+  EXPECT_EQ(shape_of("GatherND", {x, integers({4, 1})}, {{"batch_dims", int64_t{1}}}),
+            (Shape{4, 2}));
   EXPECT_THAT(refusal("GatherND", {x, floats({7, 2})}), HasSubstr("int32 or int64"));
   EXPECT_EQ(shape_of("ScatterND", {x, integers({5, 1}), floats({5, 3, 2})}), x.shape);
-  EXPECT_THAT(refusal("ScatterND", {x, integers({5, 1}), integers({5, 3, 2})}), HasSubstr("updates"));
+  EXPECT_THAT(refusal("ScatterND", {x, integers({5, 1}), integers({5, 3, 2})}),
+              HasSubstr("updates"));
   EXPECT_THAT(refusal("ScatterND", {x, integers({5, 1}), floats({5, 3, 2})},
                       {{"reduction", std::string("mean")}}),
               HasSubstr("'mean'"));
-  EXPECT_EQ(infer("OneHot", {integers({5}), bools({2})}, {{"depth", int64_t{7}}}).at(0), bools({5, 7}));
-  EXPECT_EQ(shape_of("OneHot", {integers({5}), floats({2})}, {{"depth", int64_t{7}}, {"axis", int64_t{-2}}}),
+  EXPECT_EQ(infer("OneHot", {integers({5}), bools({2})}, {{"depth", int64_t{7}}}).at(0),
+            bools({5, 7}));
+  EXPECT_EQ(shape_of("OneHot", {integers({5}), floats({2})},
+                     {{"depth", int64_t{7}}, {"axis", int64_t{-2}}}),
             (Shape{7, 5}));
   EXPECT_THAT(refusal("NonZero", {x}), HasSubstr("evaluated at import"));
 }
@@ -397,7 +417,8 @@ TEST(Schema, EinsteinSums) {
   EXPECT_EQ(canonical("ii", {floats({3, 3})}), "ii->");
   EXPECT_EQ(shape_of("Einsum", {a, b}, {{"equation", std::string("bik,kj")}}), (Shape{2, 3, 5}));
   EXPECT_EQ(flops("Einsum", {a, b}, {{"equation", std::string("bik,kj->bij")}}), 2 * 2 * 3 * 4 * 5);
-  EXPECT_THAT(refusal("Einsum", {a, b}, {{"equation", std::string("bik,kj->bb")}}), HasSubstr("twice"));
+  EXPECT_THAT(refusal("Einsum", {a, b}, {{"equation", std::string("bik,kj->bb")}}),
+              HasSubstr("twice"));
 }
 
 }  // namespace

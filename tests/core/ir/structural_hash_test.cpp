@@ -29,13 +29,16 @@ Graph shuffled(const Graph& graph, uint64_t seed) {
     std::vector<ValueId> inputs;
     for (const ValueId input : graph.inputs(node))
       inputs.push_back(input.valid() ? moved[static_cast<size_t>(input.index)] : ValueId{});
-    const auto ready = [&](size_t i) { return inputs[i].valid() || !graph.inputs(node)[i].valid(); };
+    const auto ready = [&](size_t i) {
+      return inputs[i].valid() || !graph.inputs(node)[i].valid();
+    };
     bool all_ready = true;
     for (size_t i = 0; i < inputs.size(); ++i) all_ready &= ready(i);
     if (!all_ready) continue;
     waiting.erase(waiting.begin() + static_cast<ptrdiff_t>(at));
     if (graph.weight(node)) {
-      moved[static_cast<size_t>(graph.output(node).index)] = result.add_constant(graph.weight(node));
+      moved[static_cast<size_t>(graph.output(node).index)] =
+          result.add_constant(graph.weight(node));
       continue;
     }
     const NodeId added = result.add_node(graph.op(node), inputs, graph.shared_attributes(node),
@@ -103,8 +106,8 @@ Edit random_edit(Graph& graph, Rng& rng) {
     if (graph.attributes(node).empty()) other = &op_named(rng.below(2) == 0 ? "Tanh" : "Sigmoid");
   }
   if (other != &op && !is_floating(graph.type(used[0]).dtype)) return {};
-  const NodeId added = graph.add_node(*other, used, graph.shared_attributes(node),
-                                      output_types(graph, node));
+  const NodeId added =
+      graph.add_node(*other, used, graph.shared_attributes(node), output_types(graph, node));
   return replace(graph, node, graph.output(added), true);
 }
 
@@ -214,9 +217,9 @@ TEST(StructuralHash, NamesAndOrderOfOutputsCount) {
     return graph;
   };
   const Graph graph = outputs({{"a", "Tanh"}, {"b", "Relu"}});
-  for (const Graph& other : {outputs({{"a", "Tanh"}, {"c", "Relu"}}),
-                             outputs({{"b", "Relu"}, {"a", "Tanh"}}),
-                             outputs({{"a", "Relu"}, {"b", "Tanh"}})}) {
+  for (const Graph& other :
+       {outputs({{"a", "Tanh"}, {"c", "Relu"}}), outputs({{"b", "Relu"}, {"a", "Tanh"}}),
+        outputs({{"a", "Relu"}, {"b", "Tanh"}})}) {
     EXPECT_NE(hash_of(graph), hash_of(other));
     EXPECT_FALSE(isomorphic(graph, other));
   }
@@ -233,8 +236,9 @@ TEST(StructuralHash, AttributesTypesAndConstantsCount) {
   const auto sliced = [](int64_t start, float shift, DType dtype) {
     Graph graph;
     const ValueId x = graph.add_input("x", {dtype, {8}});
-    const ValueId part = graph.add("Slice", {x}, {{"starts", std::vector<int64_t>{start}},
-                                                  {"ends", std::vector<int64_t>{start + 2}}});
+    const ValueId part = graph.add(
+        "Slice", {x},
+        {{"starts", std::vector<int64_t>{start}}, {"ends", std::vector<int64_t>{start + 2}}});
     const ValueId by =
         graph.add_constant(Weight::dense(Tensor::of<float>({}, {shift}).cast(dtype), ""));
     graph.add_output("y", graph.add("Add", {part, by}));

@@ -92,9 +92,11 @@ TEST(Text, SaysWhatIsWrongAndWhere) {
   EXPECT_THAT(refusal(x + "y = Relu(x"), HasSubstr("end of the line"));
   EXPECT_THAT(refusal(x + "y = Relu(x) {alpha=1}"), HasSubstr("no attribute 'alpha'"));
   EXPECT_THAT(refusal(x + "y = Constant {value=[1]} : float32 2"), HasSubstr("1 elements"));
-  EXPECT_THAT(refusal(x + "y = Constant {weight=12y} : float32 2"), HasSubstr("'12y' is no identity"));
+  EXPECT_THAT(refusal(x + "y = Constant {weight=12y} : float32 2"),
+              HasSubstr("'12y' is no identity"));
   EXPECT_THAT(refusal(x + "y = Constant : float32 2"), HasSubstr("'fill' or 'weight'"));
-  EXPECT_THAT(refusal(x + "y = Constant {formula=\"odd\"} : float32 2"), HasSubstr("no formula 'odd'"));
+  EXPECT_THAT(refusal(x + "y = Constant {formula=\"odd\"} : float32 2"),
+              HasSubstr("no formula 'odd'"));
   EXPECT_THAT(refusal(x + "y = Constant {formula=\"identity kernel\"} : float32 2"),
               HasSubstr("first two extents must be equal"));
   EXPECT_THAT(refusal(x + "y = Constant {value=[1]} : float99 1"), HasSubstr("float99"));
@@ -111,9 +113,10 @@ TEST(Text, EveryKindOfWeightReadsBackAsItself) {
   Tensor numbers({DType::kInt64, {100}});
   for (int64_t i = 0; i < 100; ++i) numbers.data<int64_t>()[static_cast<size_t>(i)] = i;
   for (const WeightPtr& weight :
-       {Weight::constant(large, 0.5), Weight::constant(large, -0.0), Weight::constant(large, 1.0 / 9),
-        Weight::identity_kernel(large), Weight::identity_kernel({DType::kFloat16, {9, 9, 3, 3}}),
-        Weight::fill(large, 0.5, "w"), Weight::fill(large, 0.5, ""), Weight::fill(large, -0.0, "v"),
+       {Weight::constant(large, 0.5), Weight::constant(large, -0.0),
+        Weight::constant(large, 1.0 / 9), Weight::identity_kernel(large),
+        Weight::identity_kernel({DType::kFloat16, {9, 9, 3, 3}}), Weight::fill(large, 0.5, "w"),
+        Weight::fill(large, 0.5, ""), Weight::fill(large, -0.0, "v"),
         Weight::constant({DType::kInt64, {100}}, 3), Weight::fill({DType::kInt64, {100}}, 3, "i"),
         Weight::identity_kernel({DType::kFloat32, {2, 2}}), Weight::dense(signs, "s"),
         Weight::dense(tiny), Weight::dense(numbers, "n"), Weight::dense(Tensor(large), "d")}) {

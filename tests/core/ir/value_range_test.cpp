@@ -49,8 +49,10 @@ TEST(ValueRange, AProductIsNotKnownToBePositive) {
 TEST(ValueRange, InfinitiesAreHandedOn) {
   EXPECT_EQ(range_of_y("a = Reciprocal(x)\ny = Relu(a)"), ValueRange::kUnknown);
   EXPECT_EQ(range_of_y("y = Add(x, c)", "[inf]"), ValueRange::kUnknown);
-  EXPECT_EQ(range_of_y("y = MaxPool(x) {kernel_shape=[3, 3], pads=[1, 1, 1, 1]}"), ValueRange::kFinite);
-  EXPECT_EQ(range_of_y("y = MaxPool(x) {kernel_shape=[2, 2], pads=[2, 0, 0, 0]}"), ValueRange::kUnknown);
+  EXPECT_EQ(range_of_y("y = MaxPool(x) {kernel_shape=[3, 3], pads=[1, 1, 1, 1]}"),
+            ValueRange::kFinite);
+  EXPECT_EQ(range_of_y("y = MaxPool(x) {kernel_shape=[2, 2], pads=[2, 0, 0, 0]}"),
+            ValueRange::kUnknown);
   EXPECT_EQ(range_of_y("y = Clip(x) {min=0.5}"), ValueRange::kPositive);
   EXPECT_EQ(range_of_y("y = Clip(x) {max=0.5}"), ValueRange::kFinite);
 }

@@ -51,7 +51,8 @@ TEST(Weight, ThatIsStoredIsTheDenseOneOfItsContent) {
 TEST(Weight, ShowsItsBytesPieceByPiece) {
   const Tensor tensor = random_tensor({DType::kFloat32, {kMany}});
   const TensorType square = {DType::kFloat32, {1500, 1500}};
-  const WeightPtr made = Weight::lazy(tensor.type(), 1, [tensor] { return tensor; }, "made");
+  const WeightPtr made = Weight::lazy(
+      tensor.type(), 1, [tensor] { return tensor; }, "made");
   for (const WeightPtr& weight :
        {Weight::dense(tensor), stored(tensor), made, Weight::fill(tensor.type(), 0.3, "fill"),
         Weight::fill({DType::kFloat16, {kMany}}, -2, "half"), Weight::identity_kernel(square)})

@@ -33,11 +33,13 @@ TEST(WithoutOneDnn, TheProcessorIsNamedAndMeasuresNothing) {
 }
 
 TEST(WithoutEigen, CostsAreFittedToNothing) {
-  EXPECT_THAT(refusal([] { FittedCost(make_cost_model("roofline:t4"), {}); }), HasSubstr("need Eigen"));
+  EXPECT_THAT(refusal([] { FittedCost(make_cost_model("roofline:t4"), {}); }),
+              HasSubstr("need Eigen"));
 }
 
 TEST(WithoutLibTorch, NoNetworkIsTrained) {
-  EXPECT_THAT(refusal([] { make_training_source({}, "scenario", {}); }), HasSubstr("needs LibTorch"));
+  EXPECT_THAT(refusal([] { make_training_source({}, "scenario", {}); }),
+              HasSubstr("needs LibTorch"));
 }
 
 TEST(WithoutZ3, ProofsByAxiomsAreRefusedAndThoseOverTheFieldAreNot) {

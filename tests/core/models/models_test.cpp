@@ -63,15 +63,13 @@ TEST_P(ParameterCount, IsThePublishedOne) {
 
 // The counts of torchvision's documentation; BERT's encoder: embeddings of 30,522 tokens and 128
 // positions, a norm, and twelve layers of 7,087,872.
-INSTANTIATE_TEST_SUITE_P(All, ParameterCount,
-                         ::testing::Values(Published{"squeezenet1_1", 1'235'496},
-                                           Published{"resnet18", 11'689'512},
-                                           Published{"resnet50", 25'557'032},
-                                           Published{"resnext50", 25'028'904},
-                                           Published{"inception_v3", 23'834'568},
-                                           Published{"vit_b_16", 86'567'656},
-                                           Published{"bert_base", 108'595'200}),
-                         [](const auto& info) { return info.param.name; });
+INSTANTIATE_TEST_SUITE_P(
+    All, ParameterCount,
+    ::testing::Values(Published{"squeezenet1_1", 1'235'496}, Published{"resnet18", 11'689'512},
+                      Published{"resnet50", 25'557'032}, Published{"resnext50", 25'028'904},
+                      Published{"inception_v3", 23'834'568}, Published{"vit_b_16", 86'567'656},
+                      Published{"bert_base", 108'595'200}),
+    [](const auto& info) { return info.param.name; });
 
 class LikeLight : public ::testing::TestWithParam<std::string> {};
 
@@ -168,19 +166,19 @@ TEST_P(TinyModel, HasTheSameShapesWhenLight) {
   EXPECT_EQ(histogram(build_model(GetParam().name, light)), histogram(graph_));
 }
 
-INSTANTIATE_TEST_SUITE_P(
-    All, TinyModel,
-    ::testing::Values(Tiny{"squeezenet1_1", vision(33, 0.25, 10)},
-                      Tiny{"resnet18", vision(32, 0.125, 10)},
-                      Tiny{"resnet50", vision(32, 0.125, 10)},
-                      Tiny{"resnext50", vision(32, 0.25, 10)},
-                      Tiny{"inception_v3", vision(75, 0.125, 10)},
-                      Tiny{"bert", sequence(2, 32, 2, 64, 8, 50)}, Tiny{"vit_b_16", tiny_vit()},
-                      Tiny{"nasrnn", sequence(2, 32, 0, 0, 0, 0)},
-                      Tiny{"nasnet_a", vision(32, 0.0625, 0, 1)},
-                      Tiny{"taso_bert", sequence(2, 32, 2, 0, 8, 0)},
-                      Tiny{"taso_resnext50", vision(32, 0.25, 0)}),
-    [](const auto& info) { return info.param.name; });
+INSTANTIATE_TEST_SUITE_P(All, TinyModel,
+                         ::testing::Values(Tiny{"squeezenet1_1", vision(33, 0.25, 10)},
+                                           Tiny{"resnet18", vision(32, 0.125, 10)},
+                                           Tiny{"resnet50", vision(32, 0.125, 10)},
+                                           Tiny{"resnext50", vision(32, 0.25, 10)},
+                                           Tiny{"inception_v3", vision(75, 0.125, 10)},
+                                           Tiny{"bert", sequence(2, 32, 2, 64, 8, 50)},
+                                           Tiny{"vit_b_16", tiny_vit()},
+                                           Tiny{"nasrnn", sequence(2, 32, 0, 0, 0, 0)},
+                                           Tiny{"nasnet_a", vision(32, 0.0625, 0, 1)},
+                                           Tiny{"taso_bert", sequence(2, 32, 2, 0, 8, 0)},
+                                           Tiny{"taso_resnext50", vision(32, 0.25, 0)}),
+                         [](const auto& info) { return info.param.name; });
 
 std::string error_of(const char* name, const ModelOptions& options) {
   try {

@@ -46,7 +46,8 @@ class BadFile : public ::testing::Test {
 };
 
 TEST_F(BadFile, MissingEmptyAndFolder) {
-  EXPECT_THAT(error(folder_ / "absent.onnx"), AllOf(HasSubstr("absent.onnx"), HasSubstr("No such")));
+  EXPECT_THAT(error(folder_ / "absent.onnx"),
+              AllOf(HasSubstr("absent.onnx"), HasSubstr("No such")));
   EXPECT_THAT(error(folder_.path()), HasSubstr("no regular file"));
   EXPECT_THAT(error(write("")), HasSubstr("is no ONNX model"));
 }
@@ -73,8 +74,7 @@ TEST_F(BadFile, RandomBytesAndFlippedBytesNeverCrash) {
   const std::string whole((std::istreambuf_iterator<char>(stream)), {});
   for (int i = 0; i < 400; ++i) {
     std::string damaged = whole;
-    for (int k = 0; k < 3; ++k)
-      damaged[rng.below(damaged.size())] = static_cast<char>(rng.bits());
+    for (int k = 0; k < 3; ++k) damaged[rng.below(damaged.size())] = static_cast<char>(rng.bits());
     error(write(damaged));
   }
 }
@@ -105,14 +105,16 @@ TEST_F(BadFile, BrokenGraphs) {
       <ir_version: 8, opset_import: ["" : 17]>
       g (float[2, 3] x, float[2, 3] w) => (float[2, 3] y) { y = MatMul(x, w) })");
   EXPECT_THAT(error_of(shapes), HasSubstr("MatMul"));
-  shapes.mutable_graph()->mutable_input(0)->mutable_type()->mutable_tensor_type()->set_elem_type(99);
+  shapes.mutable_graph()->mutable_input(0)->mutable_type()->mutable_tensor_type()->set_elem_type(
+      99);
   EXPECT_THAT(error_of(shapes), HasSubstr("'x' has elements of type 99"));
 }
 
 TEST_F(BadFile, SplitsIntoOtherPartsThanOutputs) {
   for (const std::string outputs : {"y", "y, a, b"}) {
-    const std::string heading = "<ir_version: 8, opset_import: [\"\" : {}]> "
-                                "g (float[6] x) => (float[n] y) {{ ";
+    const std::string heading =
+        "<ir_version: 8, opset_import: [\"\" : {}]> "
+        "g (float[6] x) => (float[n] y) {{ ";
     const std::string input = outputs + " = Split <axis = 0> (x, parts) }";
     const std::string attribute = outputs + " = Split <axis = 0, split = [2, 4]> (x) }";
     const std::string parts = "parts = Constant <value = int64[2] {2, 4}> () ";
@@ -140,7 +142,8 @@ TEST_F(BadFile, ExtentsThatOverflowAreNoTensor) {
   EXPECT_TRUE(carried("y = Tile(x, huge)"));
   EXPECT_TRUE(carried("e = Expand(x, both) y = Relu(e)"));
   EXPECT_TRUE(carried("c = ConstantOfShape(both) y = Relu(c)"));
-  EXPECT_TRUE(carried("c = Reshape(x, column) e = Expand(c, wide) f = Reshape(e, flat) y = Tile(f, often)"));
+  EXPECT_TRUE(carried(
+      "c = Reshape(x, column) e = Expand(c, wide) f = Reshape(e, flat) y = Tile(f, often)"));
   const std::string window = "dilations = [16777216], kernel_shape = [1099511627776]";
   for (const std::string& attributes : {window, window + R"(, auto_pad = "SAME_UPPER")"})
     EXPECT_TRUE(carried("l = Reshape(x, line) y = MaxPool <" + attributes + "> (l)")) << attributes;
@@ -156,12 +159,14 @@ TEST_F(BadFile, UnboundAndMisboundDimensions) {
   EXPECT_THAT(import_onnx(path_).warnings, ::testing::ElementsAre(HasSubstr("batch=1")));
   EXPECT_THAT(error_of(model, {{"x=2,4"}}), HasSubstr("input 'x' is batch,3, which 2x4"));
   EXPECT_THAT(error_of(model, {{"x=2"}}), HasSubstr("which 2 does not fit"));
-  EXPECT_THAT(error_of(model, {{"x=2,3", "w=4,3"}}), HasSubstr("dimension 'batch' is 2 in one place and 4 in input 'w'"));
+  EXPECT_THAT(error_of(model, {{"x=2,3", "w=4,3"}}),
+              HasSubstr("dimension 'batch' is 2 in one place and 4 in input 'w'"));
   EXPECT_THAT(error_of(model, {{"q=2,3"}}), HasSubstr("the inputs are: x, w"));
   EXPECT_THAT(error_of(model, {{"x=2;3"}}), HasSubstr("name=1,3,224,224"));
   EXPECT_EQ(error_of(model, {{"x=2,3"}}), "no error");
-  EXPECT_EQ(import_onnx(path_, {{"x=2,3"}}).graph.type(
-                import_onnx(path_, {{"x=2,3"}}).graph.outputs()[0].value).shape,
+  EXPECT_EQ(import_onnx(path_, {{"x=2,3"}})
+                .graph.type(import_onnx(path_, {{"x=2,3"}}).graph.outputs()[0].value)
+                .shape,
             (Shape{2, 3}));
 }
 
@@ -175,9 +180,10 @@ TEST_F(BadFile, UntouchedNodesThatOnnxRejectsAreNotWritten) {
   const ValueId x = graph.add_input("x", {DType::kFloat32, {2, 3}});
   const TensorType wrong = {DType::kFloat32, {4}};
   onnx::NodeProto node = model.graph().node(0);
-  const auto attributes = std::make_shared<const Attributes>(
-      Attributes{{"op", std::string("Shrink")}, {"domain", std::string()},
-                 {"proto", node.SerializeAsString()}});
+  const auto attributes =
+      std::make_shared<const Attributes>(Attributes{{"op", std::string("Shrink")},
+                                                    {"domain", std::string()},
+                                                    {"proto", node.SerializeAsString()}});
   const ValueId inputs[] = {x};
   graph.add_output("y", graph.output(graph.add_node(opaque_op(), inputs, attributes, {&wrong, 1})));
   EXPECT_THROW(export_onnx(graph, imported.info, folder_ / "copy.onnx"), InputError);
@@ -189,9 +195,12 @@ class ExternalData : public BadFile {
   void SetUp() override {
     Graph graph;
     const ValueId x = graph.add_input("x", {DType::kFloat32, {1, 40}});
-    const ValueId w = graph.add_constant(
-        Weight::lazy({DType::kFloat32, {40, 40}}, 1,
-                     [] { return Tensor({DType::kFloat32, {40, 40}}); }, "w"));
+    const ValueId w = graph.add_constant(Weight::lazy(
+        {DType::kFloat32, {40, 40}}, 1,
+        [] {
+          return Tensor({DType::kFloat32, {40, 40}});
+        },
+        "w"));
     graph.add_output("y", graph.add("MatMul", {x, w}));
     export_onnx(graph, {}, path_, {.max_inline_bytes = 0});
   }

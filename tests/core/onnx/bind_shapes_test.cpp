@@ -14,8 +14,9 @@ using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
 BoundInputs bound(const std::string& inputs, const ImportOptions& options = {}) {
-  const onnx::ModelProto model = testing::parse(
-      "<ir_version: 8, opset_import: [\"\" : 17]> g (" + inputs + ") => (float[3] y) { y = Constant<value_float = 1.0>() }");
+  const onnx::ModelProto model =
+      testing::parse("<ir_version: 8, opset_import: [\"\" : 17]> g (" + inputs +
+                     ") => (float[3] y) { y = Constant<value_float = 1.0>() }");
   return bind_inputs(model.graph(), {}, options);
 }
 
@@ -29,8 +30,8 @@ std::string refusal(const std::string& inputs, const ImportOptions& options) {
 }
 
 TEST(BindShapes, ADimensionIsBoundByNameInEveryInput) {
-  const BoundInputs result = bound("int64[batch, seq] ids, float[batch, 1, seq] mask",
-                                   {.dims = {"batch=2,seq=7"}});
+  const BoundInputs result =
+      bound("int64[batch, seq] ids, float[batch, 1, seq] mask", {.dims = {"batch=2,seq=7"}});
   EXPECT_EQ(result.types.at("ids").shape, (Shape{2, 7}));
   EXPECT_EQ(result.types.at("mask").shape, (Shape{2, 1, 7}));
   EXPECT_THAT(result.warnings, IsEmpty());
@@ -49,15 +50,16 @@ TEST(BindShapes, WhatIsNoDimensionIsRefused) {
               HasSubstr("no input has a dimension 'batch'; those without an extent are: b, s"));
   EXPECT_THAT(refusal("int64[3] ids", {.dims = {"batch=1"}}), HasSubstr("are: none"));
   for (const char* text : {"b", "b=", "=1", "b=-1", "b=x", "b=1,", "b=1s", ""})
-    EXPECT_THAT(refusal("int64[b] ids", {.dims = {text}}), HasSubstr("should look like batch=1")) << text;
+    EXPECT_THAT(refusal("int64[b] ids", {.dims = {text}}), HasSubstr("should look like batch=1"))
+        << text;
 }
 
 TEST(BindShapes, TheWarningNamesAnInputWithItsRank) {
   const BoundInputs result = bound("int64[batch, sequence] ids");
   EXPECT_EQ(result.types.at("ids").shape, (Shape{1, 128}));
-  EXPECT_THAT(result.warnings,
-              ElementsAre("extents were assumed: batch=1, sequence=128; give others with --dim batch=1,sequence=128, or "
-                          "--shape ids=1,128"));
+  EXPECT_THAT(result.warnings, ElementsAre("extents were assumed: batch=1, sequence=128; give "
+                                           "others with --dim batch=1,sequence=128, or "
+                                           "--shape ids=1,128"));
 }
 
 TEST(BindShapes, AnInputWithoutAShapeIsCarriedThrough) {
@@ -71,7 +73,8 @@ TEST(BindShapes, AnInputWithoutAShapeIsCarriedThrough) {
 }
 
 TEST(BindShapes, WhatIsAssumedStaysSmall) {
-  const BoundInputs result = bound("float[a1, a2, a3, a4, a5, a6, a7, a8, a9] x, float[h1, 999, h2, h3, h4] y");
+  const BoundInputs result =
+      bound("float[a1, a2, a3, a4, a5, a6, a7, a8, a9] x, float[h1, 999, h2, h3, h4] y");
   EXPECT_LE(result.types.at("x").elements(), 1 << 16);
   EXPECT_LE(result.types.at("y").elements(), 1 << 24);
   EXPECT_GT(result.types.at("y").elements(), 1 << 20);

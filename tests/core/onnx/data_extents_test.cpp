@@ -18,7 +18,8 @@ using testing::parse;
 class DataExtents : public ::testing::Test {
  protected:
   ImportedModel import(const std::string& graph) {
-    testing::write_message(parse("<ir_version: 8, opset_import: [\"\" : 13]> g " + graph), original_);
+    testing::write_message(parse("<ir_version: 8, opset_import: [\"\" : 13]> g " + graph),
+                           original_);
     return import_onnx(original_, {.carried = ImportOptions::Carried::kAll});
   }
   void expect_agreement_at(const ImportedModel& model, int64_t extent) {
@@ -99,7 +100,8 @@ TEST_F(DataExtents, OfTwoNodesAreNotTakenForEqual) {
 }
 
 TEST_F(DataExtents, DeclaredDimensionsOfInputsAreTheirs) {
-  const ImportedModel model = import(R"((float[batch, 4] x, int64[1] k) => (float[batch, r] values) {
+  const ImportedModel model =
+      import(R"((float[batch, 4] x, int64[1] k) => (float[batch, r] values) {
       values, places = TopK(x, k) })");
   EXPECT_EQ(model.graph.type(model.graph.outputs()[0].value).shape, (Shape{1, 11}));
   EXPECT_EQ(model.info.data_extents.count("r"), 1u);
@@ -121,8 +123,10 @@ TEST(OpaqueTypes, SubgraphsTellWhatTheyDeclare) {
   body->set_name("body");
   *body->mutable_g() = parse(R"(<ir_version: 8, opset_import: ["" : 13]>
       b (int64 i, bool c, float[2] v) => (bool d, float[2] w, float[3] s) {
-      d = Identity(c) w = Neg(v) s = Concat<axis = 0>(v, t) })").graph();
-  EXPECT_EQ(proto::tensor_type(proto::declared_by_subgraphs(node, 0)), (TensorType{DType::kFloat32, {2}}));
+      d = Identity(c) w = Neg(v) s = Concat<axis = 0>(v, t) })")
+                           .graph();
+  EXPECT_EQ(proto::tensor_type(proto::declared_by_subgraphs(node, 0)),
+            (TensorType{DType::kFloat32, {2}}));
   const onnx::TypeProto scanned = proto::declared_by_subgraphs(node, 1);
   ASSERT_EQ(scanned.tensor_type().shape().dim_size(), 2);
   EXPECT_FALSE(proto::has_extent(scanned.tensor_type().shape().dim(0)));

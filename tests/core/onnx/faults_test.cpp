@@ -114,7 +114,8 @@ TEST_F(Faults, FunctionsThatDoubleAreRefusedBeyondABound) {
       add_call(op, "a", "t", function);
       add_call(op, "t", "b", function);
     }
-    EXPECT_THAT(refusal(model), HasSubstr(levels == 8 ? "none" : "when its functions are written out"));
+    EXPECT_THAT(refusal(model),
+                HasSubstr(levels == 8 ? "none" : "when its functions are written out"));
   }
 }
 
@@ -172,7 +173,8 @@ onnx::ModelProto with_sparse(const std::vector<int64_t>& indices, int64_t values
   return model;
 }
 
-void keep_outside(const std::string& location, const std::string& bytes, onnx::TensorProto* tensor) {
+void keep_outside(const std::string& location, const std::string& bytes,
+                  onnx::TensorProto* tensor) {
   tensor->clear_float_data();
   tensor->clear_int64_data();
   tensor->set_data_location(onnx::TensorProto::EXTERNAL);
@@ -214,7 +216,8 @@ TEST_F(Faults, SparseDataInFilesAreEmbedded) {
   const ImportedModel imported = import(model);
   const TemporaryDirectory elsewhere;
   export_onnx(imported.graph, imported.info, elsewhere / "result.onnx");
-  EXPECT_EQ(import_onnx(elsewhere / "result.onnx").graph.nodes().size(), imported.graph.nodes().size());
+  EXPECT_EQ(import_onnx(elsewhere / "result.onnx").graph.nodes().size(),
+            imported.graph.nodes().size());
 }
 
 TEST_F(Faults, SparseDataOutsideOfTheFolderAreRefused) {
@@ -236,7 +239,8 @@ TEST_F(Faults, InputsThatLoseTheirDefaultAreNamed) {
   initializer->set_data_type(onnx::TensorProto::FLOAT);
   initializer->add_dims(2);
   for (const float value : {1.0f, 2.0f}) initializer->add_float_data(value);
-  EXPECT_THAT(import(model).warnings, ElementsAre(AllOf(HasSubstr("default value"), HasSubstr("'bias'"))));
+  EXPECT_THAT(import(model).warnings,
+              ElementsAre(AllOf(HasSubstr("default value"), HasSubstr("'bias'"))));
   constexpr int kEveryInitializerIsAnInput = 3;
   model.set_ir_version(kEveryInitializerIsAnInput);
   EXPECT_THAT(import(model).warnings, ElementsAre());
@@ -246,9 +250,8 @@ TEST_F(Faults, InputsThatLoseTheirDefaultAreNamed) {
 class FaultFiles : public Faults, public ::testing::WithParamInterface<const char*> {};
 
 TEST_P(FaultFiles, AreReadAndWritten) {
-  const std::filesystem::path file =
-      std::filesystem::path(REVERIE_SOURCE_DIR) / "../shared/faults" /
-      (std::string(GetParam()) + ".onnx");
+  const std::filesystem::path file = std::filesystem::path(REVERIE_SOURCE_DIR) /
+                                     "../shared/faults" / (std::string(GetParam()) + ".onnx");
   if (!std::filesystem::exists(file)) GTEST_SKIP() << file << " is not there";
   const ImportedModel model = import_onnx(file);
   const std::string copy = folder_ / "copy.onnx";
@@ -265,10 +268,10 @@ INSTANTIATE_TEST_SUITE_P(
                       "ir3_initializer_not_input", "graph_without_name", "output_without_type",
                       "value_info_without_type", "only_ml_opset1", "two_opsets_of_one_domain",
                       "label_encoder_ml4", "simplified_layer_normalization",
-                      "layer_normalization_opset12", "if_returns_sequence", "if_returns_sequence_13",
-                      "zipmap_behind_conv", "rank9_symbolic", "symbolic_reshape_conflict",
-                      "symbolic_add_conflict", "symbolic_scale_conflict", "denotation_lost",
-                      "duplicate_output_of_graph"),
+                      "layer_normalization_opset12", "if_returns_sequence",
+                      "if_returns_sequence_13", "zipmap_behind_conv", "rank9_symbolic",
+                      "symbolic_reshape_conflict", "symbolic_add_conflict",
+                      "symbolic_scale_conflict", "denotation_lost", "duplicate_output_of_graph"),
     [](const auto& info) { return std::string(info.param); });
 
 }  // namespace

@@ -68,8 +68,8 @@ class FillWeights : public ::testing::Test {
 };
 
 TEST_F(FillWeights, LeavesTheOtherNodesAsTheyAre) {
-  EXPECT_THAT(operators(filled(1)), ElementsAre("Constant", "Constant", "MatMul", "Add", "Sqrt",
-                                                "Div", "Identity"));
+  EXPECT_THAT(operators(filled(1)),
+              ElementsAre("Constant", "Constant", "MatMul", "Add", "Sqrt", "Div", "Identity"));
 }
 
 TEST_F(FillWeights, DrawsForTheUse) {
@@ -108,7 +108,8 @@ TEST_F(FillWeights, KeepsShapesThatHaveOtherUses) {
     attribute->set_type(onnx::AttributeProto::GRAPH);
     *attribute->mutable_g() = testing::parse(R"(
         <ir_version: 8, opset_import: ["" : 13]>
-        branch () => (int64[1] same) { same = Identity(row) })").graph();
+        branch () => (int64[1] same) { same = Identity(row) })")
+                                  .graph();
   }
   testing::write_message(light, folder_ / "light.onnx");
   EXPECT_EQ(fill_weights(folder_ / "light.onnx", folder_ / "full.onnx", 1), 2);
@@ -143,7 +144,9 @@ TEST_F(FillWeights, BringsDataThatLieOutside) {
   testing::write_message(light, folder_ / "light.onnx");
   const TemporaryDirectory elsewhere;
   EXPECT_EQ(fill_weights(folder_ / "light.onnx", elsewhere / "full.onnx", 1), 1);
-  EXPECT_THAT(initializer(testing::read_message<onnx::ModelProto>(elsewhere / "full.onnx"), "beside"), Each(3.0));
+  EXPECT_THAT(
+      initializer(testing::read_message<onnx::ModelProto>(elsewhere / "full.onnx"), "beside"),
+      Each(3.0));
   EXPECT_NO_THROW(import_onnx(elsewhere / "full.onnx"));
 }
 

@@ -49,18 +49,24 @@ class InlineFunctions : public ::testing::Test {
 };
 
 TEST_F(InlineFunctions, NamesInsideStayApart) {
-  onnx::ModelProto model = model_of("(float[3] x, float[3] h) => (float[3] y) { "
-                                    "a = own.Twice(x, h) y = own.Twice(a, x) }");
-  add_function(&model, "Twice", "(float[3] p, float[3] q) => (float[3] r) { h = Add(p, p) r = Sub(h, q) }");
-  expect_same(model, "(float[3] x, float[3] h) => (float[3] y) { "
-                     "b = Add(x, x) a = Sub(b, h) c = Add(a, a) y = Sub(c, x) }");
+  onnx::ModelProto model = model_of(
+      "(float[3] x, float[3] h) => (float[3] y) { "
+      "a = own.Twice(x, h) y = own.Twice(a, x) }");
+  add_function(&model, "Twice",
+               "(float[3] p, float[3] q) => (float[3] r) { h = Add(p, p) r = Sub(h, q) }");
+  expect_same(model,
+              "(float[3] x, float[3] h) => (float[3] y) { "
+              "b = Add(x, x) a = Sub(b, h) c = Add(a, a) y = Sub(c, x) }");
 }
 
 TEST_F(InlineFunctions, FunctionsMayCallFunctionsAndPassInputsOn) {
-  onnx::ModelProto model = model_of("(float[3] x) => (float[3] y, float[3] z) { y, z = own.Outer(x) }");
-  add_function(&model, "Outer", "(float[3] p) => (float[3] q, float[3] p) { t = own.Inner(p) q = Neg(t) }");
+  onnx::ModelProto model =
+      model_of("(float[3] x) => (float[3] y, float[3] z) { y, z = own.Outer(x) }");
+  add_function(&model, "Outer",
+               "(float[3] p) => (float[3] q, float[3] p) { t = own.Inner(p) q = Neg(t) }");
   add_function(&model, "Inner", "(float[3] p) => (float[3] q) { q = Exp(p) }");
-  expect_same(model, "(float[3] x) => (float[3] y, float[3] z) { t = Exp(x) y = Neg(t) z = Identity(x) }");
+  expect_same(model,
+              "(float[3] x) => (float[3] y, float[3] z) { t = Exp(x) y = Neg(t) z = Identity(x) }");
 }
 
 TEST_F(InlineFunctions, AttributesOfTheCallAreHandedOn) {
@@ -73,13 +79,15 @@ TEST_F(InlineFunctions, AttributesOfTheCallAreHandedOn) {
   attribute->set_name("axis");
   attribute->set_type(onnx::AttributeProto::INT);
   attribute->set_ref_attr_name("along");
-  expect_same(model, "(float[2, 3] x) => (float[2, 3] y) { a = Softmax<axis = 0>(x) y = Softmax(a) }");
+  expect_same(model,
+              "(float[2, 3] x) => (float[2, 3] y) { a = Softmax<axis = 0>(x) y = Softmax(a) }");
 }
 
 TEST_F(InlineFunctions, OneForAnotherOpsetStays) {
   onnx::ModelProto model = model_of("(float[2, 3] x) => (float[2, 3] y) { y = own.Soft(x) }");
   add_function(&model, "Soft", "(float[2, 3] p) => (float[2, 3] q) { q = Softmax(p) }")
-      ->mutable_opset_import(0)->set_version(11);
+      ->mutable_opset_import(0)
+      ->set_version(11);
   proto::inline_functions(&model);
   EXPECT_EQ(model.functions_size(), 1);
   EXPECT_EQ(model.graph().node(0).op_type(), "Soft");

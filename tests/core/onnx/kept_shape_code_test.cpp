@@ -1,9 +1,8 @@
-#include "core/onnx/shape_code.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "core/base/random.h"
+#include "core/onnx/shape_code.h"
 #include "core/onnx/symbols.h"
 #include "tests/core/onnx/onnx_files.h"
 #include "tests/support/temporary_directory.h"
@@ -123,7 +122,8 @@ TEST_F(KeptShapeCode, PositionsSlicedFromABuffer) {
 TEST_F(KeptShapeCode, SlicedWeights) {
   onnx::ModelProto model = testing::parse(with_opset(with_extents(R"(
       part = Slice(table, zero, lengths, zero)
-      y = Add(x, part) )"), 13));
+      y = Add(x, part) )"),
+                                                     13));
   auto* table = model.mutable_graph()->add_initializer();
   table->set_name("table");
   table->set_data_type(onnx::TensorProto::FLOAT);
@@ -170,7 +170,8 @@ TEST_F(KeptShapeCode, TileToTheBatch) {
       token = Constant<value = float[1, 1, 6] {1.0, 2.0, 3.0, 4.0, 5.0, 6.0}>()
       repeats = Concat<axis = 0>(batches, ones)
       tokens = Tile(token, repeats)
-      y = Concat<axis = 1>(tokens, x) )", "float[b, t, 6] y"));
+      y = Concat<axis = 1>(tokens, x) )",
+                                   "float[b, t, 6] y"));
   expect_agreement_at("b=4,s=3");
 }
 
@@ -182,7 +183,8 @@ TEST_F(KeptShapeCode, ResizeByScalesOfShapes) {
       from_floats = Cast<to = 1>(from)  to_floats = Cast<to = 1>(to)
       scales = Div(to_floats, from_floats)
       back = Resize<mode = "nearest", nearest_mode = "floor">(half, , scales)
-      y = Add(x, back) })", 13, {.dims = {"h=8,w=6"}});
+      y = Add(x, back) })",
+                      13, {.dims = {"h=8,w=6"}});
   expect_agreement_at("h=12,w=9");
 }
 
@@ -191,7 +193,8 @@ TEST_F(KeptShapeCode, AReshapeNeedsNoCodeForOneAxis) {
       width = Constant<value_ints = [6]>()
       rows = Mul(batch, length)  row_list = Unsqueeze(rows, zero)
       flat_shape = Concat<axis = 0>(row_list, width)
-      y = Reshape(x, flat_shape) )", "float[r, 6] y"));
+      y = Reshape(x, flat_shape) )",
+                                   "float[r, 6] y"));
   const auto model = testing::read_message<onnx::ModelProto>(written_);
   EXPECT_EQ(model.graph().node_size(), 1);
 }
@@ -213,8 +216,8 @@ TEST_F(KeptShapeCode, OfDimensionsThatHaveToBeEqual) {
 TEST_F(KeptShapeCode, AutomaticPadding) {
   expect_symbols_kept(R"((float[b, 3, h, w] x) => (float[b, 2, h2, w2] y) {
       weight = Constant<value = float[2, 3, 1, 2] {1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 1.0, 2.0, 3.0, 4.0, 5.0, 6.0}>()
-      y = Conv<auto_pad = "SAME_UPPER", strides = [2, 2]>(x, weight) })", 13,
-                      {.dims = {"b=1,h=8,w=8"}});
+      y = Conv<auto_pad = "SAME_UPPER", strides = [2, 2]>(x, weight) })",
+                      13, {.dims = {"b=1,h=8,w=8"}});
   expect_agreement_at("b=2,h=7,w=5");
 }
 
@@ -227,7 +230,8 @@ TEST_F(KeptShapeCode, ResizeToTheExtentsOfAnotherValue) {
       front = Slice(small_shape, zero, two, zero)
       back = Slice(shape, two, four, zero)
       sizes = Concat<axis = 0>(front, back)
-      y = Resize<mode = "nearest">(small, , , sizes) })", 13, {.dims = {"b=1,h=8,w=10"}});
+      y = Resize<mode = "nearest">(small, , , sizes) })",
+                      13, {.dims = {"b=1,h=8,w=10"}});
 }
 
 TEST_F(KeptShapeCode, ExtentsOfAHiddenValue) {
@@ -242,7 +246,8 @@ TEST_F(KeptShapeCode, ExtentsOfAHiddenValue) {
       places = Mul(height, width)
       to = Concat<axis = 0>(batches, two, places)
       flat = Reshape(small, to)
-      y = Transpose<perm = [0, 2, 1]>(flat) })", 13, {.dims = {"b=1,h=8,w=10"}});
+      y = Transpose<perm = [0, 2, 1]>(flat) })",
+                      13, {.dims = {"b=1,h=8,w=10"}});
 }
 
 /// A model of random steps, each of which uses the extents in a way of its own.
@@ -254,31 +259,35 @@ std::string random_graph(Rng& rng, int steps) {
     const std::string y = "v" + n;
     const auto name = [&](const char* stem) { return std::string(stem) + n; };
     switch (rng.below(7)) {
-      case 0: body += y + " = Relu(" + x + ")\n"; break;
+      case 0:
+        body += y + " = Relu(" + x + ")\n";
+        break;
       case 1:
         body += name("h") + " = Reshape(" + x + ", heads)\n" + name("t") +
                 " = Transpose<perm = [0, 2, 1, 3]>(" + name("h") + ")\n" + name("b") +
-                " = Transpose<perm = [0, 2, 1, 3]>(" + name("t") + ")\n" + y + " = Reshape(" + name("b") +
-                ", full)\n";
+                " = Transpose<perm = [0, 2, 1, 3]>(" + name("t") + ")\n" + y + " = Reshape(" +
+                name("b") + ", full)\n";
         break;
       case 2:
         body += name("r") + " = Range(first, length, second)\n" + name("f") + " = Cast<to = 1>(" +
-                name("r") + ")\n" + name("u") + " = Unsqueeze(" + name("f") + ", one)\n" + y + " = Add(" +
-                x + ", " + name("u") + ")\n";
+                name("r") + ")\n" + name("u") + " = Unsqueeze(" + name("f") + ", one)\n" + y +
+                " = Add(" + x + ", " + name("u") + ")\n";
         break;
       case 3:
         body += name("e") + " = Expand(row, full)\n" + y + " = Mul(" + x + ", " + name("e") + ")\n";
         break;
       case 4:
-        body += name("p") + " = Reshape(" + x + ", flat)\n" + name("q") + " = Tanh(" + name("p") + ")\n" +
-                y + " = Reshape(" + name("q") + ", full)\n";
+        body += name("p") + " = Reshape(" + x + ", flat)\n" + name("q") + " = Tanh(" + name("p") +
+                ")\n" + y + " = Reshape(" + name("q") + ", full)\n";
         break;
       case 5:
         body += name("l") + " = Slice(" + x + ", one, end, one)\n" + name("m") + " = Slice(" + x +
-                ", zero, one, one)\n" + y + " = Concat<axis = 1>(" + name("l") + ", " + name("m") + ")\n";
+                ", zero, one, one)\n" + y + " = Concat<axis = 1>(" + name("l") + ", " + name("m") +
+                ")\n";
         break;
       default:
-        body += name("c") + " = ConstantOfShape(full)\n" + y + " = Add(" + x + ", " + name("c") + ")\n";
+        body +=
+            name("c") + " = ConstantOfShape(full)\n" + y + " = Add(" + x + ", " + name("c") + ")\n";
     }
     x = y;
   }
@@ -290,7 +299,8 @@ std::string random_graph(Rng& rng, int steps) {
       full = Concat<axis = 0>(batches, lengths, width)
       flat = Concat<axis = 0>(rows, width)
       heads = Concat<axis = 0>(batches, lengths, parts)
-      )" + body + "y = Neg(" + x + ")");
+      )" + body + "y = Neg(" +
+                      x + ")");
 }
 
 TEST_F(KeptShapeCode, RandomModelsKeepTheirSymbolsAndAgreeAtOtherExtents) {

@@ -41,7 +41,8 @@ void set_raw(const Tensor& tensor, onnx::TensorProto* out) {
 onnx::ModelProto product() {
   onnx::ModelProto model = testing::parse(fmt::format(R"(
       <ir_version: 8, opset_import: ["" : 13]>
-      g (float[2, {0}] x) => (float[2, {0}] y) {{ y = MatMul(x, w) }})", kSide));
+      g (float[2, {0}] x) => (float[2, {0}] y) {{ y = MatMul(x, w) }})",
+                                                      kSide));
   onnx::TensorProto* w = model.mutable_graph()->add_initializer();
   w->set_name("w");
   set_raw(random_matrix(), w);
@@ -50,7 +51,8 @@ onnx::ModelProto product() {
 
 WeightPtr weight_of(const Graph& graph) {
   for (const NodeId node : graph.nodes())
-    if (graph.weight(node) != nullptr && graph.weight(node)->type() == kMatrix) return graph.weight(node);
+    if (graph.weight(node) != nullptr && graph.weight(node)->type() == kMatrix)
+      return graph.weight(node);
   return nullptr;
 }
 
@@ -189,7 +191,8 @@ TEST_F(LargeTensors, AreFoundThroughALink) {
 TEST_F(LargeTensors, OfTheWrongSizeAreRefused) {
   onnx::ModelProto model = product();
   model.mutable_graph()->mutable_initializer(0)->mutable_raw_data()->append("abcd");
-  EXPECT_THAT(error_of(model), HasSubstr("tensor 'w': holds 36868 bytes, float32 96x96 needs 36864"));
+  EXPECT_THAT(error_of(model),
+              HasSubstr("tensor 'w': holds 36868 bytes, float32 96x96 needs 36864"));
   model.mutable_graph()->mutable_initializer(0)->mutable_raw_data()->resize(kSide * kSide * 4);
   EXPECT_EQ(error_of(model), "no error");
 }
@@ -207,7 +210,8 @@ TEST_F(LargeTensors, OfTwoKindsOfDataTheRawOnesCount) {
 TEST_F(LargeTensors, OfBrokenFilesAreRefused) {
   testing::write_message(product(), path_);
   const std::string whole = contents(path_);
-  for (size_t size = 0; size < whole.size(); size += size < 200 || size + 200 > whole.size() ? 1 : 997) {
+  for (size_t size = 0; size < whole.size();
+       size += size < 200 || size + 200 > whole.size() ? 1 : 997) {
     std::ofstream(path_, std::ios::binary) << whole.substr(0, size);
     EXPECT_NE(error(), "no error") << "cut at " << size;
   }
@@ -272,8 +276,8 @@ TEST_F(LargeTensors, SparseOnesInFilesComeAlong) {
     const bool first = part == sparse->mutable_values();
     part->add_dims(2);
     part->set_data_type(first ? onnx::TensorProto::FLOAT : onnx::TensorProto::INT64);
-    proto::set_external("sparse.bin", first ? 0 : sizeof(values), first ? sizeof(values) : sizeof(indices),
-                        part);
+    proto::set_external("sparse.bin", first ? 0 : sizeof(values),
+                        first ? sizeof(values) : sizeof(indices), part);
   }
   testing::write_message(model, path_);
   const ImportedModel imported = import_onnx(path_);
@@ -281,8 +285,10 @@ TEST_F(LargeTensors, SparseOnesInFilesComeAlong) {
   export_onnx(imported.graph, imported.info, elsewhere / "copy.onnx");
   const auto copy = testing::read_message<onnx::ModelProto>(elsewhere / "copy.onnx");
   const auto& written = copy.graph().node(0).attribute(0).sparse_tensor();
-  EXPECT_EQ(written.values().raw_data(), std::string(reinterpret_cast<const char*>(values), sizeof(values)));
-  EXPECT_EQ(written.indices().raw_data(), std::string(reinterpret_cast<const char*>(indices), sizeof(indices)));
+  EXPECT_EQ(written.values().raw_data(),
+            std::string(reinterpret_cast<const char*>(values), sizeof(values)));
+  EXPECT_EQ(written.indices().raw_data(),
+            std::string(reinterpret_cast<const char*>(indices), sizeof(indices)));
 }
 
 }  // namespace

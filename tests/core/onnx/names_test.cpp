@@ -80,7 +80,8 @@ TEST_F(Names, TellUnnamedOpaqueNodesApart) {
     return import(parse(R"(
         <ir_version: 8, opset_import: ["" : 17]>
         g (float[2] x) => (float[2] y) {
-          a = Relu(x) b = Tanh(x) p = Shrink(a) q = Shrink(b) )" + std::string(last) + "}"));
+          a = Relu(x) b = Tanh(x) p = Shrink(a) q = Shrink(b) )" +
+                        std::string(last) + "}"));
   };
   const ImportedModel original = sum("y = Add(p, q)");
   const Agreement swapped = compare(original.graph, sum("y = Add(q, p)").graph);

@@ -89,7 +89,8 @@ TEST_F(NewerOpsets, NewerOperatorsHaveTheirMeaningAndAreWritten) {
 }
 
 TEST_F(NewerOpsets, FactorsOfGroupsAreThoseOfTheOpset) {
-  const std::string two = constant("g", "float[2]", "1, 2"), four = constant("g", "float[4]", "1, 2, 3, 4");
+  const std::string two = constant("g", "float[2]", "1, 2"),
+                    four = constant("g", "float[4]", "1, 2, 3, 4");
   const std::string node = "y = GroupNormalization <num_groups = 2> (x, g, g)";
   EXPECT_THAT(import_nodes(20, four + node).untouched, ::testing::SizeIs(1));
   EXPECT_THAT(import_nodes(21, two + node).untouched, ::testing::SizeIs(1));

@@ -34,7 +34,8 @@ std::string difference(const Tensor& result, const Tensor& expected,
     return to_string(result.type()) + " instead of " + to_string(expected.type());
   const std::vector<double> a = result.to_doubles();
   const std::vector<double> b = expected.to_doubles();
-  const bool single = result.type().dtype == DType::kFloat32 || result.type().dtype == DType::kFloat64;
+  const bool single =
+      result.type().dtype == DType::kFloat32 || result.type().dtype == DType::kFloat64;
   const double tolerance = !is_floating(result.type().dtype) ? 0 : single ? single_tolerance : 1e-2;
   for (size_t i = 0; i < a.size(); ++i) {
     if (std::isnan(a[i]) && std::isnan(b[i])) continue;

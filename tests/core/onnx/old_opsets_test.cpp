@@ -34,7 +34,8 @@ ImportedModel imported(int opset, const std::string& shape, const std::string& n
   return import_onnx(folder / "model.onnx");
 }
 
-std::vector<std::string> warnings_of(int opset, const std::string& shape, const std::string& nodes) {
+std::vector<std::string> warnings_of(int opset, const std::string& shape,
+                                     const std::string& nodes) {
   return imported(opset, shape, nodes).warnings;
 }
 
@@ -68,9 +69,9 @@ TEST(OldOpsets, SoftmaxsDefaultAxisWasOne) {
 
 TEST(OldOpsets, AxesWereAttributes) {
   EXPECT_THAT(run(11, "2, 2", "y = ReduceSum <axes = [1], keepdims = 0> (x)"), ElementsAre(1, 5));
-  EXPECT_THAT(run(13, "2, 2",
-                  "a = Constant <value = int64[1] {1}> () y = ReduceSum <keepdims = 0> (x, a)"),
-              ElementsAre(1, 5));
+  EXPECT_THAT(
+      run(13, "2, 2", "a = Constant <value = int64[1] {1}> () y = ReduceSum <keepdims = 0> (x, a)"),
+      ElementsAre(1, 5));
   EXPECT_THAT(run(11, "1, 2", "a = Squeeze <axes = [0]> (x) y = Unsqueeze <axes = [0, 2]> (a)"),
               ElementsAre(0, 1));
   EXPECT_THAT(run(13, "1, 2", R"(
@@ -93,14 +94,17 @@ TEST(OldOpsets, ScatterHadAnotherName) {
 
 TEST(OldOpsets, TopKHadAnAttribute) {
   EXPECT_THAT(run(9, "4", "y, i = TopK <k = 2> (x)"), ElementsAre(3, 2));
-  EXPECT_THAT(run(10, "4", "k = Constant <value = int64[1] {1}> () y, i = TopK(x, k)"), ElementsAre(3));
-  EXPECT_THAT(run(11, "4", "k = Constant <value = int64[1] {1}> () y, i = TopK <largest = 0> (x, k)"),
-              ElementsAre(0));
+  EXPECT_THAT(run(10, "4", "k = Constant <value = int64[1] {1}> () y, i = TopK(x, k)"),
+              ElementsAre(3));
+  EXPECT_THAT(
+      run(11, "4", "k = Constant <value = int64[1] {1}> () y, i = TopK <largest = 0> (x, k)"),
+      ElementsAre(0));
 }
 
 TEST(OldOpsets, LogSoftmaxTookTheAxesFromAxisOnAsOne) {
   const double e = std::exp(1.0);
-  EXPECT_NEAR(run(12, "1, 2, 2", "y = LogSoftmax(x)")[0], -std::log(1 + e + e * e + e * e * e), 1e-6);
+  EXPECT_NEAR(run(12, "1, 2, 2", "y = LogSoftmax(x)")[0], -std::log(1 + e + e * e + e * e * e),
+              1e-6);
   EXPECT_NEAR(run(13, "1, 2, 2", "y = LogSoftmax(x)")[0], -std::log(1 + e), 1e-6);
 }
 
@@ -170,9 +174,9 @@ TEST(OldOpsets, ResizeKnewOneCorrespondenceOfPositions) {
               ElementsAre(0, 2));
 }
 
-/// Runtimes do not agree on which element is the nearest where opset 10 shrinks by a broken factor, nor
-/// on how opset 10 halves an odd difference from `output_shape`, nor on a result that is larger than
-/// what the filters reach.
+/// Runtimes do not agree on which element is the nearest where opset 10 shrinks by a broken factor,
+/// nor on how opset 10 halves an odd difference from `output_shape`, nor on a result that is larger
+/// than what the filters reach.
 TEST(OldOpsets, WhatHasSeveralReadingsStaysUntouched) {
   EXPECT_THAT(warnings_of(10, "1, 1, 6", R"(
                   s = Constant <value = float[3] {1, 1, 0.6}> () y = Resize(x, s))"),

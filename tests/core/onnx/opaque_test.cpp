@@ -60,8 +60,8 @@ TEST_F(Opaque, UnknownOperatorKeepsItsAttributesAndType) {
   EXPECT_FLOAT_EQ(copy.graph().node(1).attribute(0).f(), 1.5);
 }
 
-/// ../shared/faults/batch_norm_training_13.onnx: before opset 14 further outputs mean training mode, whether
-/// or not somebody reads them. The statistics are those of the batch then.
+/// ../shared/faults/batch_norm_training_13.onnx: before opset 14 further outputs mean training
+/// mode, whether or not somebody reads them. The statistics are those of the batch then.
 class BatchNormTraining : public Opaque {
  protected:
   bool is_kept(int opset, const std::string& outputs, const std::string& attributes = "") {
@@ -71,7 +71,8 @@ class BatchNormTraining : public Opaque {
         s = Constant <value = float[4] {{1, 2, 3, 4}}> ()
         c{} = BatchNormalization {} (x, s, s, s, s)
         y = Relu(c)
-      }})", opset, outputs, attributes)));
+      }})",
+                                                         opset, outputs, attributes)));
     return has_opaque_node(model.graph);
   }
 };
@@ -377,8 +378,8 @@ TEST_F(Opaque, NamesThatNobodyReadsAreNoOutputs) {
   const ImportedModel model = import(parse(fmt::format(fmt::runtime(text), "", "")));
   EXPECT_THAT(model.warnings, IsEmpty());
   expect_round_trip(model);
-  const auto read = parse(
-      fmt::format(fmt::runtime(text), ", int64[1, 3, 2, 2] least", "least = Neg(indices)"));
+  const auto read =
+      parse(fmt::format(fmt::runtime(text), ", int64[1, 3, 2, 2] least", "least = Neg(indices)"));
   EXPECT_THAT(import(read).warnings, ElementsAre(HasSubstr("1 MaxPool")));
 }
 

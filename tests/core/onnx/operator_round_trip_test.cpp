@@ -19,11 +19,11 @@
 namespace reverie {
 namespace {
 
-using ::testing::ElementsAre;
-using ::testing::IsEmpty;
 using testing::CaseBuilder;
+using ::testing::ElementsAre;
 using testing::f32;
 using testing::Ints;
+using ::testing::IsEmpty;
 using testing::OperatorCase;
 
 class OperatorRoundTrip : public ::testing::TestWithParam<OperatorCase> {};
@@ -93,9 +93,11 @@ Graph repeated(const std::string& mode, const std::string& positions) {
 
 TEST(WrittenResize, IsSaidInTheWordsOfItsOpset) {
   const Graph older = repeated("nearest", "asymmetric");
-  for (const auto& [opset, op, inputs] :
-       {std::tuple{7, "Upsample", 1}, {9, "Upsample", 2}, {10, "Resize", 2}, {11, "Resize", 3},
-        {13, "Resize", 3}}) {
+  for (const auto& [opset, op, inputs] : {std::tuple{7, "Upsample", 1},
+                                          {9, "Upsample", 2},
+                                          {10, "Resize", 2},
+                                          {11, "Resize", 3},
+                                          {13, "Resize", 3}}) {
     const Written written = written_for(older, opset);
     EXPECT_EQ(written.model.info.opset_imports.at(""), opset);
     EXPECT_EQ(written.proto.node(0).op_type(), op);
@@ -119,7 +121,8 @@ TEST(WrittenQuantizers, NeedANewOpsetForAnAxis) {
   };
   const TensorType bytes = testing::of(DType::kInt8, {2, 3});
   EXPECT_EQ(opset_of(CaseBuilder("DequantizeLinear", {bytes, f32({})})), 10);
-  EXPECT_EQ(opset_of(CaseBuilder("DequantizeLinear", {bytes, f32({2})}).with("axis", int64_t{0})), 13);
+  EXPECT_EQ(opset_of(CaseBuilder("DequantizeLinear", {bytes, f32({2})}).with("axis", int64_t{0})),
+            13);
 }
 
 TEST(WrittenRecurrences, HaveNoOutputsThatNobodyReads) {
@@ -155,8 +158,8 @@ TEST(QuantizedModels, KeepTheirBytes) {
   std::multiset<std::string> ops;
   const auto copy = testing::read_message<onnx::ModelProto>(folder / "copy.onnx");
   for (const auto& node : copy.graph().node()) ops.insert(node.op_type());
-  EXPECT_THAT(ops, ElementsAre("BatchNormalization", "Conv", "DequantizeLinear",
-                               "DequantizeLinear", "QuantizeLinear"));
+  EXPECT_THAT(ops, ElementsAre("BatchNormalization", "Conv", "DequantizeLinear", "DequantizeLinear",
+                               "QuantizeLinear"));
   EXPECT_TRUE(compare(model.graph, import_onnx(folder / "copy.onnx").graph).agree);
 }
 

@@ -164,7 +164,8 @@ TEST_F(PutInOrder, OfSeveralInitializersTheLastCounts) {
 }
 
 TEST_F(PutInOrder, WhatNothingReadsIsNotLookedAt) {
-  onnx::ModelProto model = model_of("(float[1] x) => (float[1] y) <float[9] w = {1}> { y = Exp(x) }");
+  onnx::ModelProto model =
+      model_of("(float[1] x) => (float[1] y) <float[9] w = {1}> { y = Exp(x) }");
   EXPECT_EQ(valid(model).graph().initializer_size(), 0);
   model = model_of("(float[1] x) => (float[1] y) <float[9] w = {1}> { y = Add(x, w) }");
   EXPECT_THAT(refusal(model), HasSubstr("tensor 'w'"));
@@ -236,8 +237,7 @@ TEST_F(PutInOrder, OperatorsThatOnnxDoesNotHaveAreCarriedThrough) {
   onnx::ModelProto model = model_of(R"((float[2, 4] x, float[4] s) => (float[2, 4] y)
       { r = Relu(x)  y = UnheardNormalization <axis = -1> (r, s) })");
   EXPECT_THAT(import(model).untouched[0].reason, HasSubstr("no such operator"));
-  EXPECT_THAT(operators(rewritten(model).graph()),
-              ElementsAre("Relu", "UnheardNormalization"));
+  EXPECT_THAT(operators(rewritten(model).graph()), ElementsAre("Relu", "UnheardNormalization"));
 }
 
 TEST_F(PutInOrder, LayerNormalizationIsReadAtOlderOpsets) {

@@ -96,13 +96,15 @@ TEST(Export, RefusesAConstantThatItsTypeCannotHold) {
   const TemporaryDirectory folder;
   Graph graph;
   const TensorType half = {DType::kFloat16, {2}};
-  const ValueId x = graph.add_input("x", half), c = graph.add_constant(Weight::fill(half, -43616, "c"));
+  const ValueId x = graph.add_input("x", half),
+                c = graph.add_constant(Weight::fill(half, -43616, "c"));
   graph.add_output("y", graph.add("Add", {x, graph.add("Add", {c, c})}));
   try {
     export_onnx(graph, {}, folder / "model.onnx");
     ADD_FAILURE() << "float16 ends at 65504";
   } catch (const InputError& error) {
-    EXPECT_THAT(error.what(), ::testing::HasSubstr("a constant of the result is -87232, too large for float16"));
+    EXPECT_THAT(error.what(),
+                ::testing::HasSubstr("a constant of the result is -87232, too large for float16"));
   }
   EXPECT_FALSE(std::filesystem::exists(folder / "model.onnx"));
 }
@@ -139,9 +141,10 @@ TEST(Export, KeepsTheOriginalsOpsetUnlessNodesNeedANewerOne) {
   Graph graph;
   const ValueId x = graph.add_input("x", {DType::kFloat32, {2, 3, 4}});
   const ValueId clipped = graph.add("Clip", {x}, {{"min", 0.5}, {"max", 6.0}});
-  const ValueId sliced = graph.add("Slice", {clipped}, {{"starts", std::vector<int64_t>{1}},
-                                                        {"ends", std::vector<int64_t>{3}},
-                                                        {"axes", std::vector<int64_t>{2}}});
+  const ValueId sliced = graph.add("Slice", {clipped},
+                                   {{"starts", std::vector<int64_t>{1}},
+                                    {"ends", std::vector<int64_t>{3}},
+                                    {"axes", std::vector<int64_t>{2}}});
   const ValueId summed = graph.add("ReduceSum", {sliced}, {{"axes", std::vector<int64_t>{1}}});
   graph.add_output("y", graph.add("Softmax", {summed}));
   export_onnx(graph, info, folder / "old.onnx");
@@ -164,7 +167,8 @@ TEST(Export, ExpandsEpiloguesAndFoldsConstants) {
   const ValueId w = graph.add_constant(Weight::dense(values, "w"));
   const ValueId folded = graph.add("MatMul", {w, w});
   const ValueId bias = graph.add_constant(Weight::dense(Tensor::of<float>({3}, {1, 2, 3}), "b"));
-  const ValueId y = graph.add("MatMul", {x, folded, bias, x}, {{"activation", std::string("relu")}});
+  const ValueId y =
+      graph.add("MatMul", {x, folded, bias, x}, {{"activation", std::string("relu")}});
   graph.add_output("y", y);
   const Graph lowered = lower(graph);
   int work = 0;
@@ -201,8 +205,8 @@ TEST(Export, BoundsOfIntegersStayExact) {
   Graph graph;
   const ValueId x = graph.add_input("x", {DType::kInt32, {2}});
   const ValueId clipped = graph.add("Clip", {x}, {{"min", -16777217.0}, {"max", 2147483647.0}});
-  graph.add_output("y", graph.add("Pad", {clipped}, {{"pads", std::vector<int64_t>{1, 0}},
-                                                     {"value", 16777217.0}}));
+  graph.add_output("y", graph.add("Pad", {clipped},
+                                  {{"pads", std::vector<int64_t>{1, 0}}, {"value", 16777217.0}}));
   export_onnx(graph, {}, folder / "model.onnx");
   const Graph again = import_onnx(folder / "model.onnx").graph;
   EXPECT_TRUE(isomorphic(again, graph));
@@ -291,8 +295,10 @@ TEST_P(Formulas, AreReadBackAsWhatTheyAre) {
 }
 
 INSTANTIATE_TEST_SUITE_P(OpsetsAndPlaces, Formulas,
-                         ::testing::Values(std::pair{7, int64_t{1} << 30}, std::pair{13, int64_t{1} << 30},
-                                           std::pair{17, int64_t{1} << 30}, std::pair{17, int64_t{0}}));
+                         ::testing::Values(std::pair{7, int64_t{1} << 30},
+                                           std::pair{13, int64_t{1} << 30},
+                                           std::pair{17, int64_t{1} << 30},
+                                           std::pair{17, int64_t{0}}));
 
 TEST(Export, StoresALargeFillAsAnExpandAndASmallerOneWithItsElements) {
   const TemporaryDirectory folder;
@@ -340,9 +346,10 @@ TEST(Export, FoldsFormulasToAFormulaAndFillsToAFill) {
 TEST(Import, DoesNotLookForFormulasInWeights) {
   const TemporaryDirectory folder;
   const TensorType type{DType::kFloat32, {20, 20}};
-  export_onnx(graph_of_weights({Weight::dense(Weight::constant(type, 1)->materialize(), "ones"),
-                                Weight::dense(Weight::identity_kernel(type)->materialize(), "eye")}),
-              {}, folder / "model.onnx");
+  export_onnx(
+      graph_of_weights({Weight::dense(Weight::constant(type, 1)->materialize(), "ones"),
+                        Weight::dense(Weight::identity_kernel(type)->materialize(), "eye")}),
+      {}, folder / "model.onnx");
   for (const WeightPtr& weight : weights_of(import_onnx(folder / "model.onnx").graph))
     EXPECT_FALSE(weight->is_small()) << weight->name();
 }

@@ -49,8 +49,8 @@ class ShapeCode : public ::testing::Test {
   TemporaryDirectory folder_;
 };
 
-/// The mask of shifted windows as torchvision writes it: a canvas of zeros, numbered region by region
-/// through ScatterND, cut into windows; elements of different regions do not see each other.
+/// The mask of shifted windows as torchvision writes it: a canvas of zeros, numbered region by
+/// region through ScatterND, cut into windows; elements of different regions do not see each other.
 TEST_F(ShapeCode, MaskOfShiftedWindows) {
   const std::string regions = R"(
       rows = Constant <value = int64[4] {0, 1, 2, 3}> ()
@@ -84,7 +84,8 @@ TEST_F(ShapeCode, MaskOfShiftedWindows) {
       grid_y = Expand(column, shape) grid_x = Expand(line, shape)
       last = Constant <value = int64[1] {-1}> ()
       a = Unsqueeze(grid_y, last) b = Unsqueeze(grid_x, last)
-      places = Concat <axis = -1> (a, b))" + regions + R"(
+      places = Concat <axis = -1> (a, b))" +
+                                     regions + R"(
       four = Constant <value = int64[4] {2, 4, 2, 4}> ()
       blocks = Reshape(numbered, four)
       windows = Transpose <perm = [0, 2, 1, 3]> (blocks)
@@ -230,7 +231,8 @@ TEST_F(ShapeCode, Grids) {
   expect_round_trip(model);
 }
 
-/// F.interpolate: extents times factors, rounded down, joined to the sizes of a pooled or padded result.
+/// F.interpolate: extents times factors, rounded down, joined to the sizes of a pooled or padded
+/// result.
 TEST_F(ShapeCode, SizesOfInterpolation) {
   const ImportedModel model = import(R"(
     <ir_version: 7, opset_import: ["" : 12]>
@@ -259,10 +261,12 @@ TEST_F(ShapeCode, SizesOfInterpolation) {
 
 /// Einsum as attention writes it.
 TEST_F(ShapeCode, EinsteinSumsThatAreProducts) {
-  const auto imported = [&](const std::string& a, const std::string& b, const std::string& equation) {
+  const auto imported = [&](const std::string& a, const std::string& b,
+                            const std::string& equation) {
     const ImportedModel model = import(fmt::format(R"(
         <ir_version: 8, opset_import: ["" : 13]>
-        g (float[{}] a, float[{}] b) => (float[n] y) {{ y = Einsum <equation = "{}"> (a, b) }})", a, b, equation));
+        g (float[{}] a, float[{}] b) => (float[n] y) {{ y = Einsum <equation = "{}"> (a, b) }})",
+                                                   a, b, equation));
     Graph one;
     const auto input = [&](size_t i) {
       const NodeId id = model.graph.inputs()[i];
@@ -311,7 +315,8 @@ TEST_F(ShapeCode, WhatIsStoredInAShorterFormStaysSo) {
     })");
   std::vector<int8_t> values(144);
   for (size_t i = 0; i < values.size(); ++i) values[i] = static_cast<int8_t>(i);
-  proto::write_tensor(Tensor::of<int8_t>({12, 12}, values), "w", proto.mutable_graph()->add_initializer());
+  proto::write_tensor(Tensor::of<int8_t>({12, 12}, values), "w",
+                      proto.mutable_graph()->add_initializer());
   testing::write_message(proto, folder_ / "model.onnx");
   const ImportedModel model = import_onnx(folder_ / "model.onnx");
   EXPECT_THAT(operators(model.graph), ElementsAre(Pair("Cast", 1), Pair("MatMul", 1)));

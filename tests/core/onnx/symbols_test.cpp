@@ -88,14 +88,15 @@ TEST_F(Symbols, StayThroughAResizeToSizes) {
         first = Slice(s, nought, two, nought)
         sizes = Concat <axis = 0> (first, extents)
         y = Resize <mode = "linear"> (x, , , sizes)
-      })", {"x=2,3,4,4"});
+      })",
+                                           {"x=2,3,4,4"});
   EXPECT_THAT(model.warnings, IsEmpty());
   EXPECT_THAT(export_with_symbols(original_, model, model.graph, written_), IsEmpty());
   EXPECT_THAT(dimensions(written().graph().output(0)), ElementsAre("batch", "3", "8", "6"));
 }
 
-/// An operator of which nothing is known, whose output only the file's own declares; the graph has the Identity no
-/// more.
+/// An operator of which nothing is known, whose output only the file's own declares; the graph has
+/// the Identity no more.
 TEST_F(Symbols, StayWhereAnIdentityNamesWhatIsCarriedThrough) {
   const ImportedModel model = import_model(R"(
       <ir_version: 8, opset_import: ["" : 13, "other" : 1]>
@@ -106,7 +107,8 @@ TEST_F(Symbols, StayWhereAnIdentityNamesWhatIsCarriedThrough) {
         u = other.Squash(s)
         v = Identity(u)
         y = Identity(v)
-      })", {"x=6,4"});
+      })",
+                                           {"x=6,4"});
   EXPECT_THAT(model.untouched, ::testing::SizeIs(1));
   EXPECT_THAT(export_with_symbols(original_, model, model.graph, written_), IsEmpty());
   EXPECT_THAT(dimensions(written().graph().input(0)), ElementsAre("n", "4"));
@@ -115,7 +117,8 @@ TEST_F(Symbols, StayWhereAnIdentityNamesWhatIsCarriedThrough) {
 
 TEST_F(Symbols, ThatHaveToBeEqualAreSampledTogether) {
   const ImportedModel model = import_model(R"(<ir_version: 8, opset_import: ["" : 13]>
-      g (float[b,4] x, float[s,4] z) => (float[s,4] y) { y = Add(x, z) })", {"x=1,4", "z=128,4"});
+      g (float[b,4] x, float[s,4] z) => (float[s,4] y) { y = Add(x, z) })",
+                                           {"x=1,4", "z=128,4"});
   for (const NodeId input : model.graph.inputs())
     EXPECT_TRUE(model.graph.type(model.graph.output(input)).varies());
 }
@@ -152,7 +155,8 @@ TEST_F(Symbols, AreReplacedWhereTheRewriteHoldsForTheBoundExtentAlone) {
         axes = Constant <value = int64[1] {0}> ()
         s = ReduceSum <keepdims = 1> (x, axes)
         y = Relu(s)
-      })", {"x=1,4"});
+      })",
+                                           {"x=1,4"});
   Graph graph;
   const ValueId x = graph.add_input("x", {DType::kFloat32, {1, 4}});
   graph.add_output("y", graph.add("Relu", {x}));
@@ -164,7 +168,8 @@ TEST_F(Symbols, AreReplacedWhereTheRewriteHoldsForTheBoundExtentAlone) {
   EXPECT_EQ(std::distance(std::filesystem::directory_iterator(folder_.path()), {}), 2);
 }
 
-/// Four rows at every extent, so that its neighbours cannot be tried, and a start of half the extent.
+/// Four rows at every extent, so that its neighbours cannot be tried, and a start of half the
+/// extent.
 constexpr const char* kSecondHalf = R"(
     <ir_version: 8, opset_import: ["" : 13]>
     g (float[n] x) => (float[4,k] y, float[m] z)
@@ -189,7 +194,8 @@ TEST_F(Symbols, AreTriedWhereTheModelItselfCanBeRun) {
       {
         rows = Constant <value = int64[2] {-1, 4}> ()
         y = Reshape(x, rows)
-      })", {"x=8"});
+      })",
+                                          {"x=8"});
   EXPECT_THAT(export_with_symbols(original_, rows, rows.graph, written_), IsEmpty());
 }
 
@@ -207,7 +213,8 @@ TEST_F(Symbols, AreTriedBelowTheBoundExtent) {
         rows = Slice(s, zero, one)
         part = Slice(codes, zero, rows)
         y = Add(x, part)
-      })", {"x=32,2"});
+      })",
+                                           {"x=32,2"});
   EXPECT_THAT(export_with_symbols(original_, model, without_names(model.graph), written_),
               ElementsAre("n"));
   EXPECT_THAT(export_with_symbols(original_, model, model.graph, written_), IsEmpty());
@@ -217,7 +224,8 @@ TEST_F(Symbols, AreTriedBelowTheBoundExtent) {
 TEST_F(Symbols, OfOneExtentAreTriedTogether) {
   const ImportedModel model = import_model(R"(
       <ir_version: 8, opset_import: ["" : 13]>
-      g (float[m] a, float[n] b) => (float[k] y) { y = Add(a, b) })", {"a=4", "b=4"});
+      g (float[m] a, float[n] b) => (float[k] y) { y = Add(a, b) })",
+                                           {"a=4", "b=4"});
   EXPECT_THAT(export_with_symbols(original_, model, model.graph, written_), IsEmpty());
 }
 
@@ -232,7 +240,8 @@ TEST_F(Symbols, AreTriedAtAnExtentOfOne) {
         p = MatMul(a, v)
         q = MatMul(b, w)
         y = Add(p, q)
-      })", {"a=4,3", "b=4,2"});
+      })",
+                                           {"a=4,3", "b=4,2"});
   Graph graph;
   const ValueId a = graph.add_input("a", {DType::kFloat32, {4, 3}});
   const ValueId b = graph.add_input("b", {DType::kFloat32, {4, 2}});
@@ -254,7 +263,8 @@ TEST_F(Symbols, WithoutANameHaveNothingToDoWithEachOther) {
         order = Constant <value = int64[3] {1, 0, 2}> ()
         swapped = Gather(s, order)
         y = Reshape(x, swapped)
-      })", {"x=2,2,4"});
+      })",
+                                           {"x=2,2,4"});
   EXPECT_THAT(symbols_of(model), ElementsAre("x[0]", "x[1]"));
   EXPECT_THAT(export_with_symbols(original_, model, model.graph.sample(0), written_),
               ElementsAre("x[0]", "x[1]"));
@@ -272,7 +282,8 @@ TEST_F(Symbols, WithoutANameStayOneByOne) {
       {
         axes = Constant <value = int64[1] {0}> ()
         y = ReduceSum <keepdims = 1> (x, axes)
-      })", {"x=1,4"});
+      })",
+                                           {"x=1,4"});
   Graph graph;
   graph.add_output("y", graph.add("Identity", {graph.add_input("x", {DType::kFloat32, {1, 4}})}));
   EXPECT_THAT(export_with_symbols(original_, model, graph, written_), ElementsAre("x[0]"));
@@ -348,7 +359,8 @@ TEST_F(Symbols, AreTriedInAFileOfTheirOwn) {
 
 TEST_F(Symbols, AreNoneWhereAllExtentsAreNumbers) {
   const ImportedModel model = import_model(
-      "<ir_version: 8, opset_import: [\"\" : 13]> g (float[2] x) => (float[2] y) { y = Relu(x) }", {});
+      "<ir_version: 8, opset_import: [\"\" : 13]> g (float[2] x) => (float[2] y) { y = Relu(x) }",
+      {});
   EXPECT_THAT(symbols_of(model), IsEmpty());
   EXPECT_THAT(export_with_symbols(original_, model, model.graph, written_), IsEmpty());
 }
@@ -360,7 +372,8 @@ class RewrittenConstants : public Symbols {
   ImportedModel import_body(const std::string& body) {
     onnx::ModelProto model;
     const std::string text = R"(<ir_version: 8, opset_import: ["" : 13]>
-        g (float[batch,16] x) => (float[batch,n] y) {)" + body + "}";
+        g (float[batch,16] x) => (float[batch,n] y) {)" +
+                             body + "}";
     const auto status = onnx::OnnxParser::Parse(model, text.c_str());
     EXPECT_TRUE(status.IsOK()) << status.ErrorMessage();
     Tensor numbers({DType::kFloat32, {16, 16}});
@@ -392,8 +405,8 @@ TEST_F(RewrittenConstants, FoldedWeightsHoldForOtherExtents) {
   EXPECT_THAT(replaced(model), IsEmpty());
 }
 
-/// A table that the model computes from extents that have no symbol is known by its value, also in the
-/// file that is tried.
+/// A table that the model computes from extents that have no symbol is known by its value, also in
+/// the file that is tried.
 TEST_F(RewrittenConstants, KnownTablesHoldForOtherExtents) {
   const ImportedModel model = import_body(R"(
       s = Shape(x) one = Constant <value = int64[1] {1}> () n = Gather(s, one)
@@ -409,7 +422,8 @@ TEST_F(RewrittenConstants, KnownTablesHoldForOtherExtents) {
   Tensor twos({DType::kFloat32, {16, 16}});
   for (size_t i = 0; i < 256; ++i) twos.data<float>()[i] = static_cast<float>(2 * (i % 16 + 1));
   const ValueId same = graph_.add("MatMul", {x_, graph_.add_constant(Weight::known(twos, "twos"))});
-  const ValueId both = graph_.add("Sub", {graph_.add("MatMul", {x_, graph_.add("Add", {t, t})}), same});
+  const ValueId both =
+      graph_.add("Sub", {graph_.add("MatMul", {x_, graph_.add("Add", {t, t})}), same});
   graph_.add_output("y", graph_.add("Add", {both, same}));
   EXPECT_THAT(replaced(model), IsEmpty());
 }
@@ -427,11 +441,12 @@ TEST_F(RewrittenConstants, FoldedFillsHoldForOtherExtents) {
 }
 
 TEST_F(RewrittenConstants, LargeFormulasHoldForOtherExtents) {
-  const ImportedModel model = import_body("a = MatMul(x, w) b = Relu(x) y = Concat <axis = 1> (a, b)");
+  const ImportedModel model =
+      import_body("a = MatMul(x, w) b = Relu(x) y = Concat <axis = 1> (a, b)");
   const TensorType type{DType::kFloat32, {16, 16}};
   const ValueId w = graph_.add_constant(weight_named(model.graph, "w"));
-  const ValueId same = graph_.add("MatMul", {graph_.add("Relu", {x_}),
-                                             graph_.add_constant(Weight::identity_kernel(type))});
+  const ValueId same = graph_.add(
+      "MatMul", {graph_.add("Relu", {x_}), graph_.add_constant(Weight::identity_kernel(type))});
   const ValueId ones = graph_.add_constant(Weight::constant(type, 1));
   const ValueId product = graph_.add("MatMul", {x_, graph_.add("Mul", {w, ones})});
   graph_.add_output("y", graph_.add("Concat", {product, same}, {{"axis", int64_t{1}}}));
@@ -458,8 +473,7 @@ TEST_F(RewrittenConstants, AFormulaOfTheBoundExtentDoesNotHoldForOthers) {
       factor = Cast <to = 1> (rows)
       wide = Concat <axis = 1> (x, x, x, x, x, x, x, x)
       y = Mul(wide, factor))");
-  const ValueId wide =
-      graph_.add("Tile", {x_}, {{"repeats", std::vector<int64_t>{1, 8}}});
+  const ValueId wide = graph_.add("Tile", {x_}, {{"repeats", std::vector<int64_t>{1, 8}}});
   const ValueId twos = graph_.add_constant(Weight::constant({DType::kFloat32, {128}}, 2));
   graph_.add_output("y", graph_.add("Mul", {wide, twos}));
   EXPECT_THAT(replaced(model), ElementsAre("batch"));
@@ -470,8 +484,8 @@ TEST_F(RewrittenConstants, AConstantWithTheBoundExtentDoesNotHoldForOthers) {
       "c = Constant <value = float {0.5}> () h = Relu(x) z = Mul(h, c) y = MatMul(z, w)");
   const ValueId halves = graph_.add_constant(Weight::constant({DType::kFloat32, {2, 16}}, 0.5));
   const ValueId half = graph_.add("Mul", {graph_.add("Relu", {x_}), halves});
-  graph_.add_output("y", graph_.add("MatMul", {half, graph_.add_constant(
-                                                         weight_named(model.graph, "w"))}));
+  graph_.add_output(
+      "y", graph_.add("MatMul", {half, graph_.add_constant(weight_named(model.graph, "w"))}));
   EXPECT_THAT(replaced(model), ElementsAre("batch"));
 }
 
@@ -479,11 +493,14 @@ TEST_F(Symbols, ANegativeExtentIsOneWithoutAName) {
   onnx::ModelProto model = testing::parse(R"(
       <ir_version: 8, opset_import: ["" : 13]>
       g (float[N, 3] x) => (float[N, 3] y) { y = Relu(x) })");
-  for (auto* value : {model.mutable_graph()->mutable_input(0), model.mutable_graph()->mutable_output(0)})
-    value->mutable_type()->mutable_tensor_type()->mutable_shape()->mutable_dim(0)->set_dim_value(-1);
+  for (auto* value :
+       {model.mutable_graph()->mutable_input(0), model.mutable_graph()->mutable_output(0)})
+    value->mutable_type()->mutable_tensor_type()->mutable_shape()->mutable_dim(0)->set_dim_value(
+        -1);
   testing::write_message(model, original_);
-  EXPECT_THAT(import_onnx(original_).warnings,
-              ElementsAre(::testing::HasSubstr("x[0]=1; give others with --dim x[0]=1, or --shape x=1,3")));
+  EXPECT_THAT(
+      import_onnx(original_).warnings,
+      ElementsAre(::testing::HasSubstr("x[0]=1; give others with --dim x[0]=1, or --shape x=1,3")));
   const Graph graph = import_onnx(original_, {{"x=2,3"}}).graph;
   EXPECT_EQ(graph.type(graph.outputs()[0].value).shape, (Shape{2, 3}));
 }
@@ -507,7 +524,8 @@ TEST_F(Symbols, OneThatIsTheSumOfTwoOthersStays) {
         bias = Slice(places, first, end, first)
         biased = Add(scores, bias)
         y = Add(biased, mask)
-      })", {"x=4,8", "cache=12,8", "mask=16"});
+      })",
+                                           {"x=4,8", "cache=12,8", "mask=16"});
   EXPECT_THAT(export_with_symbols(original_, model, model.graph, written_), IsEmpty());
   EXPECT_THAT(dimensions(written().graph().input(2)), ElementsAre("total"));
 }

@@ -51,21 +51,24 @@ TEST_F(Untouched, NodesAreNamedWithTheReason) {
 /// A name that the table keeps for itself.
 TEST_F(Untouched, FusedOperatorsComeFromNoFile) {
   const ImportedModel model = import(
-      "(float[2] x) => (float[2] y) { y = com.microsoft.Pointwise <program = \"y = Relu(x0)\"> (x) }",
+      "(float[2] x) => (float[2] y) { y = com.microsoft.Pointwise <program = \"y = Relu(x0)\"> (x) "
+      "}",
       "\"\" : 17, \"com.microsoft\" : 1");
   ASSERT_EQ(model.untouched.size(), 1u);
   EXPECT_EQ(model.untouched[0].reason, "no such operator in the table");
 }
 
 TEST_F(Untouched, NodesOnWhichNothingDependsAreNotListed) {
-  EXPECT_THAT(import("(float[2] x) => (float[2] y) { s = Shrink(x) y = Relu(x) }").untouched, IsEmpty());
+  EXPECT_THAT(import("(float[2] x) => (float[2] y) { s = Shrink(x) y = Relu(x) }").untouched,
+              IsEmpty());
 }
 
 TEST_F(Untouched, NodesAndValuesKeepTheirNames) {
   onnx::ModelProto proto = parse(R"(<ir_version: 8, opset_import: ["" : 17]>
       g (float[2] x) => (float[2] y) { hidden = Relu(x) deep = Shrink(hidden) y = Tanh(deep) })");
   const std::vector<std::string> names = {"first", "second", "third"};
-  for (int i = 0; i < 3; ++i) proto.mutable_graph()->mutable_node(i)->set_name(names[static_cast<size_t>(i)]);
+  for (int i = 0; i < 3; ++i)
+    proto.mutable_graph()->mutable_node(i)->set_name(names[static_cast<size_t>(i)]);
   const ImportedModel model = import(proto);
   const onnx::ModelProto copy = written(model.graph, model.info);
   ASSERT_EQ(copy.graph().node_size(), 3);
@@ -73,7 +76,8 @@ TEST_F(Untouched, NodesAndValuesKeepTheirNames) {
     EXPECT_EQ(copy.graph().node(i).name(), names[static_cast<size_t>(i)]);
     EXPECT_EQ(copy.graph().node(i).output(0), proto.graph().node(i).output(0));
   }
-  EXPECT_EQ(described(model.graph, model.graph.producer(model.graph.outputs()[0].value)), "Tanh at third");
+  EXPECT_EQ(described(model.graph, model.graph.producer(model.graph.outputs()[0].value)),
+            "Tanh at third");
 }
 
 TEST_F(Untouched, NewNodesGetFreshNames) {
@@ -88,8 +92,9 @@ TEST_F(Untouched, NewNodesGetFreshNames) {
 }
 
 TEST_F(Untouched, NodesSayForWhichOpsetsTheyWereWritten) {
-  const ImportedModel model = import(
-      "(float[2] x) => (float[2] y) { s = RandomNormalLike(x) y = com.example.Magic(s) }", "\"\" : 12, \"com.example\" : 3");
+  const ImportedModel model =
+      import("(float[2] x) => (float[2] y) { s = RandomNormalLike(x) y = com.example.Magic(s) }",
+             "\"\" : 12, \"com.example\" : 3");
   const ModelInfo info = info_for(model.graph);
   EXPECT_EQ(info.opset_imports, (std::map<std::string, int64_t>{{"", 7}, {"com.example", 3}}));
   const onnx::ModelProto copy = written(model.graph, info);

@@ -11,8 +11,8 @@ namespace reverie::testing {
 
 inline bool has_node() { return std::system("node --version >/dev/null 2>&1") == 0; }
 
-/// A folder as npm leaves it, with a package of the runtime's name that does what a model's file name says: it
-/// refuses, crashes or hangs, or else echoes its inputs.
+/// A folder as npm leaves it, with a package of the runtime's name that does what a model's file
+/// name says: it refuses, crashes or hangs, or else echoes its inputs.
 class FakeRuntime {
  public:
   FakeRuntime() {

@@ -72,7 +72,8 @@ TEST_F(FakeWorker, TakesTurnsBetweenTwoModels) {
 
 TEST_F(FakeWorker, TellsWhatTheRuntimeRefusesAndGoesOn) {
   const auto worker = start();
-  EXPECT_THAT(error_of([&] { Session(worker, "refused.onnx", {}, {}); }), HasSubstr("no such operator"));
+  EXPECT_THAT(error_of([&] { Session(worker, "refused.onnx", {}, {}); }),
+              HasSubstr("no such operator"));
   EXPECT_GE(Session(worker, "fine.onnx", {}, {}).run(), 0);
 }
 
@@ -102,7 +103,9 @@ TEST_F(FakeWorker, SaysWhatIsMissing) {
 
 TEST(TensorFile, RefusesWhatTheRuntimeDoesNotTake) {
   const TemporaryDirectory folder;
-  EXPECT_THAT(error_of([&] { write_tensors(folder / "x", {{"x", Tensor({DType::kBFloat16, {1}})}}); }),
+  EXPECT_THAT(error_of([&] {
+                write_tensors(folder / "x", {{"x", Tensor({DType::kBFloat16, {1}})}});
+              }),
               HasSubstr("bfloat16"));
 }
 

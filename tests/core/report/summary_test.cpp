@@ -24,8 +24,10 @@ std::vector<FlatRun> runs_of(const std::string& lines) {
 
 std::string line(const std::string& model, const std::string& method, int seed, double gain,
                  const std::string& more = "") {
-  return fmt::format(R"({{"model":"dir/{}.onnx","method":"{}","seed":{},"improvement_percent":{}{}}})"
-                     "\n", model, method, seed, gain, more);
+  return fmt::format(
+      R"({{"model":"dir/{}.onnx","method":"{}","seed":{},"improvement_percent":{}{}}})"
+      "\n",
+      model, method, seed, gain, more);
 }
 
 /// greedy once; mcts with three seeds: on a it closes 0, 50 and 100 percent of a gap of 4, on b
@@ -73,8 +75,10 @@ TEST(Runs, RefusalsNameFileAndLine) {
   EXPECT_THAT(refusal([] { runs_of("7\n"); }), HasSubstr("runs.jsonl:1: is no JSON object"));
   EXPECT_THAT(refusal([] { runs_of("[{},3]"); }), HasSubstr("runs.jsonl[1]: is no JSON object"));
   EXPECT_THAT(refusal([] { runs_of(" \n"); }), HasSubstr("holds no runs"));
-  EXPECT_THAT(refusal([] { runs_of("{\"a\":1}").front().word("b"); }), HasSubstr("its fields are a"));
-  EXPECT_THAT(refusal([] { runs_of("{\"a\":null}").front().number("a"); }), HasSubstr("null, no number"));
+  EXPECT_THAT(refusal([] { runs_of("{\"a\":1}").front().word("b"); }),
+              HasSubstr("its fields are a"));
+  EXPECT_THAT(refusal([] { runs_of("{\"a\":null}").front().number("a"); }),
+              HasSubstr("null, no number"));
   EXPECT_THAT(refusal([] { parse_condition("seed"); }), HasSubstr("FIELD=VALUE"));
 }
 
@@ -82,7 +86,8 @@ TEST(Runs, PackedFilesAreUnpacked) {
   TemporaryDirectory directory;
   const std::string path = directory / "runs.jsonl.gz", lines = two_models();
   const gzFile file = gzopen(path.c_str(), "wb");
-  ASSERT_EQ(gzwrite(file, lines.data(), static_cast<unsigned>(lines.size())), static_cast<int>(lines.size()));
+  ASSERT_EQ(gzwrite(file, lines.data(), static_cast<unsigned>(lines.size())),
+            static_cast<int>(lines.size()));
   ASSERT_EQ(gzclose(file), Z_OK);
   EXPECT_EQ(read_runs({path}).size(), 8u);
   const std::string packed = read_file(path);
@@ -95,10 +100,21 @@ TEST(Runs, ConditionsChoose) {
   const std::vector<FlatRun> runs = runs_of(two_models());
   EXPECT_EQ(runs_where(runs, {{"method", "mcts"}, {"seed", "2"}}).size(), 2u);
   EXPECT_EQ(runs_where(runs, {{"method", "mcts"}, {"seed", "3,1"}}).size(), 4u);
-  EXPECT_EQ(runs_where(runs_of(line("a", "x,y", 1, 1) + line("a", "x", 1, 1)), {{"method", "x,y"}}).size(), 1u);
-  EXPECT_THAT(refusal([&] { runs_where(runs, {{"seed", "1,9"}}); }), HasSubstr("no run has seed=9; its"));
-  EXPECT_THAT(refusal([&] { runs_where(runs, {{"seed", "9"}}); }), HasSubstr("its values are 1, 2, 3"));
-  EXPECT_THAT(refusal([&] { runs_where(runs, {{"sed", "1"}}); }), HasSubstr("no run has that field"));
+  EXPECT_EQ(runs_where(runs_of(line("a", "x,y", 1, 1) + line("a", "x", 1, 1)), {{"method", "x,y"}})
+                .size(),
+            1u);
+  EXPECT_THAT(refusal([&] {
+                runs_where(runs, {{"seed", "1,9"}});
+              }),
+              HasSubstr("no run has seed=9; its"));
+  EXPECT_THAT(refusal([&] {
+                runs_where(runs, {{"seed", "9"}});
+              }),
+              HasSubstr("its values are 1, 2, 3"));
+  EXPECT_THAT(refusal([&] {
+                runs_where(runs, {{"sed", "1"}});
+              }),
+              HasSubstr("no run has that field"));
 }
 
 TEST(Summary, HasMeansCountsAndAggregates) {
@@ -122,13 +138,14 @@ TEST(Summary, HasMeansCountsAndAggregates) {
   EXPECT_THAT(text, HasSubstr("| a | 10.00 | **12.00** |"));
   EXPECT_THAT(text, HasSubstr("| mcts | 6 | 16.50 |"));
   EXPECT_THAT(text, HasSubstr("| +1.08 |"));
-  EXPECT_THAT(text, HasSubstr("| greedy | 2 | 15.00 |  | | | | |")) << "one run a model has no interval";
+  EXPECT_THAT(text, HasSubstr("| greedy | 2 | 15.00 |  | | | | |"))
+      << "one run a model has no interval";
   EXPECT_THAT(summary_json(summary), HasSubstr(R"("method":"mcts","runs":6,"iqm":{"value":16.5)"));
 }
 
 TEST(Summary, TheMedianAndLowerValuesOnDemand) {
-  const std::string lines = line("a", "x", 1, 1) + line("a", "x", 2, 1) + line("a", "x", 3, 10) +
-                            line("a", "y", 1, 3);
+  const std::string lines =
+      line("a", "x", 1, 1) + line("a", "x", 2, 1) + line("a", "x", 3, 10) + line("a", "y", 1, 3);
   SummaryOptions options;
   options.median = options.lower_is_better = true;
   options.versus = "y";
@@ -175,8 +192,9 @@ TEST(Summary, AGapIsBetweenRunsOfTheSameCosts) {
   SummaryOptions options;
   options.gap_closed = true;
   const std::string a = ",\"cost_source\":\"A\"", b = ",\"cost_source\":\"B\"";
-  const auto runs = runs_of(line("a", "greedy", 1, 5, a) + line("a", "x", 1, 7, a) + line("a", "y", 1, 9, a) +
-                            line("a", "greedy", 1, 1, b) + line("a", "y", 1, 99, b));
+  const auto runs =
+      runs_of(line("a", "greedy", 1, 5, a) + line("a", "x", 1, 7, a) + line("a", "y", 1, 9, a) +
+              line("a", "greedy", 1, 1, b) + line("a", "y", 1, 99, b));
   options.where = {{"cost_source", "A"}};
   const Summary summary = summarize(runs, options);
   EXPECT_EQ(summary.gaps[0].base, 5);
@@ -189,14 +207,15 @@ TEST(Summary, AGapIsBetweenRunsOfTheSameCosts) {
 TEST(Summary, ASingleRunHasAnIntervalToAMethodOfSeveral) {
   SummaryOptions options;
   options.versus = "y";
-  const std::string text = summary_markdown(
-      summarize(runs_of(line("a", "x", 1, 1) + line("a", "y", 1, 10) + line("a", "y", 2, 12)), options));
+  const std::string text = summary_markdown(summarize(
+      runs_of(line("a", "x", 1, 1) + line("a", "y", 1, 10) + line("a", "y", 2, 12)), options));
   EXPECT_THAT(text, HasSubstr("| x | 1 | 1.00 |  | -10.00 | -11.00 to -9.00 |"));
 }
 
 TEST(Summary, WhatRoundsToNothingHasNoSign) {
   const std::string lines = line("a", "x", 1, -0.004) + line("a", "y", 1, -0.006);
-  EXPECT_THAT(summary_markdown(summarize(runs_of(lines), {})), HasSubstr("| a | **0.00** | -0.01 |"));
+  EXPECT_THAT(summary_markdown(summarize(runs_of(lines), {})),
+              HasSubstr("| a | **0.00** | -0.01 |"));
 }
 
 TEST(Summary, ATaskThatAMethodLacksIsNoPartOfTheAggregate) {
@@ -208,16 +227,19 @@ TEST(Summary, ATaskThatAMethodLacksIsNoPartOfTheAggregate) {
 }
 
 TEST(Summary, ATaskWithMoreRunsCountsNoMoreInTheAggregate) {
-  const std::string lines = line("easy", "x", 1, 50) + line("easy", "x", 2, 50) + line("hard", "x", 1, 20);
+  const std::string lines =
+      line("easy", "x", 1, 50) + line("easy", "x", 2, 50) + line("hard", "x", 1, 20);
   EXPECT_DOUBLE_EQ(summarize(runs_of(lines), {}).rows[0].iqm.value, 35);
 }
 
-/// The difference of a to b is the negative one of b to a, also where one of them draws nothing and has
-/// one run, of a seed or of none.
+/// The difference of a to b is the negative one of b to a, also where one of them draws nothing and
+/// has one run, of a seed or of none.
 TEST(Summary, ASingleRunIsPairedWithAllOfTheOther) {
-  const std::string many = line("m", "dream", 1, 30) + line("m", "dream", 2, 12) + line("m", "dream", 3, 12);
+  const std::string many =
+      line("m", "dream", 1, 30) + line("m", "dream", 2, 12) + line("m", "dream", 3, 12);
   const std::string unseeded = R"({"model":"m","method":"greedy","improvement_percent":10})";
-  for (const std::string& one : {line("m", "greedy", 1, 10), line("m", "greedy", 7, 10), unseeded}) {
+  for (const std::string& one :
+       {line("m", "greedy", 1, 10), line("m", "greedy", 7, 10), unseeded}) {
     const auto runs = runs_of(many + one);
     SummaryOptions options;
     options.versus = "greedy";
@@ -236,21 +258,28 @@ TEST(Summary, RefusesWhatCannotStandSideBySide) {
   EXPECT_EQ(refusal_of(one + line("a", "y", 1, 1, R"(,"cost_source":"t4","budget":9)")),
             "nothing is refused");
   EXPECT_THAT(refusal_of(two_models() + line("a", "mcts", 2, 1)), HasSubstr("stands in"));
-  EXPECT_THAT(refusal_of(two_models() + "{\"model\":\"a\",\"method\":\"z\"}"),
-              HasSubstr("runs.jsonl:9: has no field 'improvement_percent'; its fields are method, model"));
+  EXPECT_THAT(
+      refusal_of(two_models() + "{\"model\":\"a\",\"method\":\"z\"}"),
+      HasSubstr("runs.jsonl:9: has no field 'improvement_percent'; its fields are method, model"));
   SummaryOptions options;
   options.versus = "nobody";
   EXPECT_THAT(refusal_of(two_models(), options), HasSubstr("there are greedy, mcts"));
   options.versus = "x";
   EXPECT_THAT(refusal_of(line("a", "x", 1, 1) + line("a", "x", 2, 1) + line("a", "y", 1, 1) +
-                             line("a", "y", 3, 1), options),
+                             line("a", "y", 3, 1),
+                         options),
               HasSubstr("x has no run of a with seed 3"));
-  EXPECT_THAT(refusal_of(line("a", "x", 1, 1) + line("b", "y", 1, 1)), HasSubstr("no model on which"));
+  EXPECT_THAT(refusal_of(line("a", "x", 1, 1) + line("b", "y", 1, 1)),
+              HasSubstr("no model on which"));
 }
 
 TEST(Summary, TheCorrelationIsOfAllRuns) {
-  const std::vector<FlatRun> runs = runs_of(R"({"x":1,"y":1})" "\n" R"({"x":2,"y":5})" "\n"
-                                            R"({"x":3,"y":4})" "\n");
+  const std::vector<FlatRun> runs = runs_of(R"({"x":1,"y":1})"
+                                            "\n"
+                                            R"({"x":2,"y":5})"
+                                            "\n"
+                                            R"({"x":3,"y":4})"
+                                            "\n");
   EXPECT_EQ(correlation_line(runs, "x", "y"),
             "Rank correlation (Spearman) of x and y: 0.500 over 3 runs");
 }
@@ -292,9 +321,12 @@ TEST(CurvesOfATrace, HoldTheLastValue) {
 /// One method with two seeds, another with one; the dream promises more than its replay gives.
 std::vector<FlatRun> dreams() {
   const auto run = [](const std::string& method, int seed, double dream, double replayed) {
-    return line("a", method, seed, 9, fmt::format(
-        R"(,"dream":{0},"replayed":{1},"trace":[{{"updates":0,"dream":{0},"replayed":{1}}},)"
-        R"({{"updates":10,"dream":{1},"replayed":{1}}}])", dream, replayed));
+    return line(
+        "a", method, seed, 9,
+        fmt::format(
+            R"(,"dream":{0},"replayed":{1},"trace":[{{"updates":0,"dream":{0},"replayed":{1}}},)"
+            R"({{"updates":10,"dream":{1},"replayed":{1}}}])",
+            dream, replayed));
   };
   return runs_of(run("short", 1, 40, 30) + run("short", 2, 44, 32) + run("lean", 1, 50, 20));
 }
@@ -312,8 +344,10 @@ TEST(CurvesOfSeveralMetrics, AreNamedByMethodAndMetricAndShareTheMethodsColour) 
     names.push_back(one.name);
     looks.emplace_back(one.color, one.dash);
   }
-  EXPECT_THAT(names, ElementsAre("short, dream", "short, replayed", "lean, dream", "lean, replayed"));
-  EXPECT_THAT(looks, ElementsAre(std::pair(0, 0), std::pair(0, 1), std::pair(1, 0), std::pair(1, 1)));
+  EXPECT_THAT(names,
+              ElementsAre("short, dream", "short, replayed", "lean, dream", "lean, replayed"));
+  EXPECT_THAT(looks,
+              ElementsAre(std::pair(0, 0), std::pair(0, 1), std::pair(1, 0), std::pair(1, 1)));
   EXPECT_THAT(found.series[0].points, ElementsAre(std::pair(0, 42), std::pair(10, 31)));
   EXPECT_THAT(found.series[3].points, ElementsAre(std::pair(0, 20), std::pair(10, 20)));
   EXPECT_EQ(found.series[0].band[0].low, 40);
@@ -349,7 +383,8 @@ TEST(CurvesOfATrace, WeighTasksAlike) {
   };
   CurveOptions options;
   options.x = "seconds";
-  const std::string lines = traced_on("easy", 1, 50) + traced_on("easy", 2, 50) + traced_on("hard", 1, 20);
+  const std::string lines =
+      traced_on("easy", 1, 50) + traced_on("easy", 2, 50) + traced_on("hard", 1, 20);
   for (const bool straight : {false, true}) {
     options.straight = straight;
     EXPECT_THAT(curves(runs_of(lines), options).series[0].points, ElementsAre(std::pair(1, 35)));
@@ -378,14 +413,19 @@ TEST(CurvesOfATrace, GoStraightThroughEveryPointOnDemand) {
   CurveOptions options;
   options.x = "seconds";
   options.straight = true;
-  const auto at = [](double gain) { return point(0, gain) + "," + point(2, 5) + "," + point(2, 1); };
-  const std::string agreeing = traced("x", 1, at(0)) + traced("x", 2, at(4)) + traced("y", 1, point(7, 3));
+  const auto at = [](double gain) {
+    return point(0, gain) + "," + point(2, 5) + "," + point(2, 1);
+  };
+  const std::string agreeing =
+      traced("x", 1, at(0)) + traced("x", 2, at(4)) + traced("y", 1, point(7, 3));
   const Curves found = curves(runs_of(agreeing), options);
-  EXPECT_THAT(found.series[0].points, ElementsAre(std::pair(0, 2), std::pair(2, 5), std::pair(2, 1)));
+  EXPECT_THAT(found.series[0].points,
+              ElementsAre(std::pair(0, 2), std::pair(2, 5), std::pair(2, 1)));
   EXPECT_THAT(found.series[1].points, ElementsAre(std::pair(7, 3)));
   EXPECT_EQ(found.series[0].band[0].high, 4);
   EXPECT_FALSE(found.series[0].steps);
-  for (const std::string& other : {at(0) + "," + point(9, 9), point(0, 0), point(0, 0) + "," + point(1, 1) + "," + point(2, 1)})
+  for (const std::string& other : {at(0) + "," + point(9, 9), point(0, 0),
+                                   point(0, 0) + "," + point(1, 1) + "," + point(2, 1)})
     EXPECT_THAT(refusal([&] { curves(runs_of(agreeing + traced("x", 3, other)), options); }),
                 HasSubstr("the traces of x do not have their points at the same seconds"));
 }
@@ -394,9 +434,8 @@ TEST(Summary, AtAPlaceTheBestKnownIsThatOfWholeRuns) {
   SummaryOptions options;
   options.gap_closed = true;
   options.at = {"seconds", 1};
-  const std::string lines =
-      line("a", "greedy", 1, 5, fmt::format(",\"trace\":[{}]", point(0, 5))) +
-      traced("x", 1, point(0, 5) + "," + point(1, 6) + "," + point(2, 9));
+  const std::string lines = line("a", "greedy", 1, 5, fmt::format(",\"trace\":[{}]", point(0, 5))) +
+                            traced("x", 1, point(0, 5) + "," + point(1, 6) + "," + point(2, 9));
   const Summary summary = summarize(runs_of(lines), options);
   EXPECT_EQ(summary.gaps[0].best, 9);
   EXPECT_EQ(summary.cells[0][1].value, 25);
@@ -405,7 +444,8 @@ TEST(Summary, AtAPlaceTheBestKnownIsThatOfWholeRuns) {
 TEST(CurvesOfATrace, GoBeforeAFieldOfThatName) {
   CurveOptions options;
   options.x = "seconds";
-  const std::string whole = fmt::format(",\"seconds\":7,\"trace\":[{},{}]", point(0, 0), point(2, 4));
+  const std::string whole =
+      fmt::format(",\"seconds\":7,\"trace\":[{},{}]", point(0, 0), point(2, 4));
   EXPECT_EQ(curves(runs_of(line("a", "x", 1, 4, whole)), options).series[0].points.size(), 60u);
 }
 
@@ -423,7 +463,8 @@ TEST(RunsAt, AreAsTheirTracesHadThem) {
     return runs_of(fmt::format(
         R"({{"improvement_percent":9,"expansions":{},"stopped_by":"{}","trace":[)"
         R"({{"expansions":0,"improvement_percent":0}},{{"expansions":10,"improvement_percent":4}},)"
-        R"({{"expansions":20,"improvement_percent":9}}]}})", expansions, stopped_by));
+        R"({{"expansions":20,"improvement_percent":9}}]}})",
+        expansions, stopped_by));
   };
   EXPECT_EQ(runs_at(run(30, "budget"), "expansions", 19)[0].number("improvement_percent"), 4);
   EXPECT_EQ(runs_at(run(30, "budget"), "expansions", 30)[0].number("improvement_percent"), 9);

@@ -62,7 +62,8 @@ TEST(SvgTest, LinesLieWithinTheFrameAndLargerIsHigher) {
   const double none = std::numeric_limits<double>::infinity();
   for (const bool logarithmic : {false, true}) {
     const ChartAxes axes{"x", "y", logarithmic, false};
-    const auto points = drawn(line_chart("t", axes, {{"s", {{0, 5}, {1, none}, {2, -3}, {4, 9}}, false}}));
+    const auto points =
+        drawn(line_chart("t", axes, {{"s", {{0, 5}, {1, none}, {2, -3}, {4, 9}}, false}}));
     ASSERT_EQ(points.size(), 3u);
     for (const auto& [x, y] : points) {
       EXPECT_GE(x, 0);
@@ -113,7 +114,8 @@ TEST(SvgTest, OnALogarithmicAxisEqualFactorsAreEqualDistances) {
   EXPECT_NEAR(points[0].second - points[1].second, points[1].second - points[2].second, 0.2);
   EXPECT_NEAR(points[3].second, 276, 0.1) << "what no logarithm has stands at the lower edge";
   for (const char* tick : {">1<", ">10<", ">100<"}) EXPECT_THAT(chart, HasSubstr(tick));
-  EXPECT_THAT(line_chart("t", axes, {{"s", {{0, 31}, {1, 49}}}}), HasSubstr(">40<")) << "1, 2 and 5 are too few";
+  EXPECT_THAT(line_chart("t", axes, {{"s", {{0, 31}, {1, 49}}}}), HasSubstr(">40<"))
+      << "1, 2 and 5 are too few";
   EXPECT_EQ(line_chart("t", axes, {{"s", {{0, 0}, {1, -1}}}}), "");
   EXPECT_EQ(drawn(line_chart("t", axes, {{"s", {{0, 7}, {1, 7}}}})).size(), 2u);
 }

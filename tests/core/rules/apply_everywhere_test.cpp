@@ -6,8 +6,7 @@ namespace reverie {
 namespace {
 
 RewriteState state_of(Graph graph, std::vector<std::string> names) {
-  return {std::move(graph),
-          std::make_shared<const RuleSet>(RuleSet::builtin().subset(names)),
+  return {std::move(graph), std::make_shared<const RuleSet>(RuleSet::builtin().subset(names)),
           make_cost_model("roofline:t4")};
 }
 
@@ -52,7 +51,8 @@ TEST(ApplyEverywhere, EndsWhereARuleMakesTheGraphGrow) {
   Graph g;
   g.add_output("y", g.add("Relu", {g.add_input("x", {DType::kFloat32, {2, 3}})}));
   const auto rules = std::make_shared<const RuleSet>(RuleSet::parse(
-      "rule grow\nmatch\n  y = Relu(a)\nreplace\n  y = Relu(Relu(a))\nexample a: [2, 3]\n", "grow.rules"));
+      "rule grow\nmatch\n  y = Relu(a)\nreplace\n  y = Relu(Relu(a))\nexample a: [2, 3]\n",
+      "grow.rules"));
   RewriteState state(std::move(g), rules, make_cost_model("roofline:t4"));
   const Applied applied = apply_everywhere(state, {.rounds = 64, .nodes = 100});
   EXPECT_EQ(applied.end, Applied::End::kNodes);

@@ -22,7 +22,8 @@ Members members(const RewriteState& state, const char* rule) {
 
 TEST(LocationClasses, NeighbourhoodsOfTwoEdgesDecide) {
   // What follows Sqrt is equal for two edges and differs at the third.
-  const RewriteState far = unary_state({{"Sqrt", "Neg", "Neg", "Tanh"}, {"Sqrt", "Neg", "Neg", "Sigmoid"}});
+  const RewriteState far =
+      unary_state({{"Sqrt", "Neg", "Neg", "Tanh"}, {"Sqrt", "Neg", "Neg", "Sigmoid"}});
   EXPECT_EQ(members(far, "shave"), (Members{{0, 1}}));
   const RewriteState near = unary_state({{"Sqrt", "Neg", "Tanh"}, {"Sqrt", "Neg", "Sigmoid"}});
   EXPECT_EQ(members(near, "shave"), (Members{{0}, {1}}));
@@ -66,8 +67,8 @@ TEST(LocationClasses, AMatchIsFoundAgainAfterStepsElsewhere) {
   EXPECT_EQ(state.find(before[1]), 0);
 }
 
-/// Both inputs of the outer Concat are the same inner one: which is meant shows in no node or value,
-/// only in where the sequences of the pattern end.
+/// Both inputs of the outer Concat are the same inner one: which is meant shows in no node or
+/// value, only in where the sequences of the pattern end.
 TEST(LocationClasses, MatchesThatDifferInSequencesAloneAreOrderedAndFound) {
   Graph g;
   const ValueId x = g.add_input("x", {DType::kFloat32, {4}});

@@ -42,19 +42,22 @@ x = Input : float32 1x1x4x4
 r = Relu(x)
 y = MaxPool(r) {kernel_shape=[3, 3], pads=[1, 1, 1, 1], strides=[2, 2]}
 output y = y
-)"), 1);
+)"),
+            1);
   EXPECT_EQ(places_of("max_pool_relu", R"(
 x = Input : float32 1x1x1x1
 r = Relu(x)
 y = MaxPool(r) {kernel_shape=[2, 2], dilations=[2, 2], pads=[1, 1, 1, 1]}
 output y = y
-)"), 0);
+)"),
+            0);
   EXPECT_EQ(places_of("max_pool_relu", R"(
 x = Input : float32 1x1x4x4
 r = Relu(x)
 y = MaxPool(r) {kernel_shape=[2, 2], pads=[2, 0, 0, 0]}
 output y = y
-)"), 0);
+)"),
+            0);
 }
 
 /// ONNX computes the normalization of doubles in single precision.
@@ -75,7 +78,8 @@ n = Div(d, s)
 k = Mul(n, scale)
 y = Add(k, scale)
 output y = y
-)", type, square);
+)",
+                                         type, square);
     return places_of(rule, text.c_str());
   };
   for (const auto& [rule, square] : {std::pair{"layer_normalization_pow", "Pow(d, two)"},
@@ -85,8 +89,9 @@ output y = y
   }
 }
 
-/// ../shared/faults/layer_norm_epsilon_zero.onnx: where all elements of a row are equal but
-/// their mean is rounded, the original divides by a small number, and a runtime's LayerNormalization by 0.
+/// ../shared/faults/layer_norm_epsilon_zero.onnx: where all elements of a row are equal but their
+/// mean is rounded, the original divides by a small number, and a runtime's LayerNormalization by
+/// 0.
 TEST(Faults, LayerNormEpsilonZero) {
   const auto places = [](const char* rule, const char* square, const char* epsilon) {
     const std::string text = fmt::format(R"(
@@ -104,7 +109,8 @@ n = Div(d, s)
 k = Mul(n, scale)
 y = Add(k, scale)
 output y = y
-)", epsilon, square);
+)",
+                                         epsilon, square);
     return places_of(rule, text.c_str());
   };
   for (const auto& [rule, square] : {std::pair{"layer_normalization_pow", "Pow(d, two)"},
@@ -120,7 +126,8 @@ TEST(SubConstant, HoldsForEveryIntegerType) {
   for (const char* type : {"uint8", "int8", "uint64", "int64", "int32"}) {
     const std::string text = fmt::format(
         "x = Input : {0} 3\nc = Constant {{value=[1, 2, 3]}} : {0} 3\n"
-        "y = Sub(x, c)\noutput y = y\n", type);
+        "y = Sub(x, c)\noutput y = y\n",
+        type);
     const auto rules = std::make_shared<const RuleSet>(RuleSet::builtin());
     const Graph graph = parse_graph(text);
     RewriteState state(graph, rules, make_cost_model("roofline:t4"));
@@ -148,7 +155,8 @@ where
 replace
   y2, y1 = Split(Conv(x, Concat(w1, w2; axis = 0)); axis = 1, split = [dim(w1, 0), dim(w2, 0)])
 example x: [1, 2, 4, 4], w1: const [3, 2, 1, 1], w2: const [3, 2, 1, 1]
-)"), "");
+)"),
+            "");
 }
 
 TEST(PlantedRule, WrongAxisIsCaught) {
@@ -159,7 +167,8 @@ match
 replace
   y = Transpose(Concat(a, b; axis = k); perm = [1, 0])
 example a: [4, 4], b: [4, 4], y.axis = 1
-)"), "");
+)"),
+            "");
   EXPECT_NE(failure_of(R"(
 rule planted
 match
@@ -167,7 +176,8 @@ match
 replace
   y = Transpose(Softmax(x; axis = k); perm = [1, 0])
 example x: [4, 4], y.axis = 1
-)"), "");
+)"),
+            "");
 }
 
 TEST(PlantedRule, ActivationMovedAcrossAnAddIsCaught) {
@@ -178,7 +188,8 @@ match
 replace
   y = Add(Relu(a), Relu(b))
 example a: [4, 4], b: [4, 4]
-)"), "");
+)"),
+            "");
 }
 
 TEST(PlantedRule, DroppedMultiplierIsCaught) {
@@ -189,7 +200,8 @@ match
 replace
   y = Conv(x, w)
 example x: [1, 2, 4, 4], w: const [3, 2, 1, 1], m: const [1, 3, 4, 1]
-)"), "");
+)"),
+            "");
 }
 
 TEST(PlantedRule, AnExampleInWhichTheRuleDoesNotApplyIsAFailure) {
@@ -202,7 +214,8 @@ where
 replace
   y = Relu(Relu(x))
 example x: [4, 4]
-)"), "");
+)"),
+            "");
 }
 
 TEST(PlantedRule, ASoundRulePassesTheSameMachinery) {
@@ -214,7 +227,8 @@ match
 replace
   y = Concat(Relu(xs)...; axis = k)
 example xs: ([2, 3], [2, 4], [2, 1]), c.axis = 1
-)"), "");
+)"),
+            "");
 }
 
 /// float16 makes 0 of 1e-8, and a variance of 0 NaN of the filter.
@@ -227,7 +241,9 @@ s = Constant {{fill=0, name="s"}} : {0} 3
 c = Conv(x, w)
 y = BatchNormalization(c, s, s, s, s) {{epsilon=1e-8}}
 output y = y
-)", type).c_str());
+)",
+                                                   type)
+                                           .c_str());
   };
   EXPECT_EQ(places("float32"), 1);
   EXPECT_EQ(places("float64"), 1);
@@ -235,7 +251,8 @@ output y = y
   EXPECT_EQ(places("bfloat16"), 1);  // its range is that of float32
 }
 
-/// A runtime computes with the bytes; a filter that rules had computed with would be four times larger.
+/// A runtime computes with the bytes; a filter that rules had computed with would be four times
+/// larger.
 TEST(ConvBatchnorm, LeavesDequantizedFiltersAlone) {
   const auto places = [](const char* filter) {
     return places_of("conv_batchnorm", fmt::format(R"(
@@ -250,7 +267,9 @@ y = BatchNormalization(c, s, s, s, s)
 output y = y
 output d = d
 output f = f
-)", filter).c_str());
+)",
+                                                   filter)
+                                           .c_str());
   };
   EXPECT_EQ(places("f"), 1);
   EXPECT_EQ(places("d"), 0);

@@ -31,9 +31,9 @@ TEST(Neighbours, AreThereWhereverARuleMatches) {
   const MatchProgram program(rules);
   for (int rule = 0; rule < rules.size(); ++rule)
     for (const RuleExample& example : rules[rule].pattern().examples)
-      EXPECT_GT(expect_neighbours_at_matches(
-                    program, build_example(rules[rule].pattern(), example, 1)),
-                0)
+      EXPECT_GT(
+          expect_neighbours_at_matches(program, build_example(rules[rule].pattern(), example, 1)),
+          0)
           << rules.name(rule);
 }
 
@@ -59,8 +59,7 @@ TEST(Neighbours, TellWhatIsNextToANodeUnlessItHasVeryManyUsers) {
   for (const int users : {1, 60, 70}) {
     Graph graph;
     const ValueId x = graph.add("Exp", {graph.add_input("x", {DType::kFloat32, {4}})});
-    for (int i = 0; i < users; ++i)
-      graph.add_output(std::to_string(i), graph.add("Relu", {x}));
+    for (int i = 0; i < users; ++i) graph.add_output(std::to_string(i), graph.add("Relu", {x}));
     const auto bit = [](const char* name) { return Neighbours::bit(op_named(name)); };
     const Neighbours around = Neighbours::of(graph, graph.producer(x));
     EXPECT_TRUE(around.include({Neighbours::bit(input_op()), bit("Relu")}));

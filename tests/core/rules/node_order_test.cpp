@@ -85,9 +85,9 @@ TEST(NodeOrder, FollowsTheTopologicalOrderThroughChanges) {
       const Graph old = graph;
       Change change;
       if (!change_at_random(graph, rng, &change)) continue;
-      const auto result =
-          order.update(graph, {change.touched, change.removed, change.outputs});
-      ASSERT_EQ(ordered(order, graph), graph.topological_order()) << "seed " << seed << " step " << step;
+      const auto result = order.update(graph, {change.touched, change.removed, change.outputs});
+      ASSERT_EQ(ordered(order, graph), graph.topological_order())
+          << "seed " << seed << " step " << step;
       ASSERT_EQ(ordered(before, old), old.topological_order());
       ++changes;
       nodes += graph.node_count();
@@ -132,7 +132,9 @@ TEST(NodeOrder, ALocalChangeMovesLittle) {
     const auto moved = order.update(g, {touched, removed, output});
     ASSERT_FALSE(moved.all);
     ASSERT_LT(moved.nodes.size(), 20u);
-    if (step % 20 == 0) { ASSERT_EQ(ordered(order, g), g.topological_order()); }
+    if (step % 20 == 0) {
+      ASSERT_EQ(ordered(order, g), g.topological_order());
+    }
   }
   EXPECT_EQ(ordered(order, g), g.topological_order());
 }

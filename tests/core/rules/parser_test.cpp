@@ -27,8 +27,9 @@ TEST(RuleParser, ErrorsNameFileLineAndColumn) {
   using testing::StartsWith;
   EXPECT_THAT(error_of("rule a\nmatch\n  y = Rellu(x)\nreplace\n  y = x\n"),
               StartsWith("my.rules:3:7: 'Rellu' is no operator"));
-  EXPECT_THAT(error_of("rule a\nmatch\n  y = Pointwise(x; program = \"y = Relu(x0)\")\nreplace\n  y = x\n"),
-              StartsWith("my.rules:3:7: 'Pointwise' is no operator that a rule may hold"));
+  EXPECT_THAT(
+      error_of("rule a\nmatch\n  y = Pointwise(x; program = \"y = Relu(x0)\")\nreplace\n  y = x\n"),
+      StartsWith("my.rules:3:7: 'Pointwise' is no operator that a rule may hold"));
   EXPECT_THAT(error_of("rule a\nmatch\n  y = Relu(x)\nreplace\n  y = z\n"),
               StartsWith("my.rules:5:7: 'z' is no tensor"));
   EXPECT_THAT(error_of("rule a\nmatch\n  y = Relu(x)\nreplace\n  x = Relu(x)\n"),
@@ -68,7 +69,8 @@ TEST(RuleParser, BrokenStructureIsRefused) {
 TEST(RuleParser, TruncatedTextsAreRefusedNotCrashed) {
   const std::string text =
       "rule a\nmatch\n  y, z = Split(x; axis = k, split = [2, n])\nwhere\n  dim(x, k) > 3 + -1\n"
-      "replace\n  y = Slice(x; starts = [0], ends = y.split, axes = [k])\nexample x: const [2, 3]\n";
+      "replace\n  y = Slice(x; starts = [0], ends = y.split, axes = [k])\nexample x: const [2, "
+      "3]\n";
   for (size_t length = 0; length < text.size(); ++length) {
     try {
       RuleSet::parse(text.substr(0, length), "cut");

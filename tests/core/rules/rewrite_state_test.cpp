@@ -92,7 +92,8 @@ where
 replace
   y = Relu(a)
   z = Neg(Tanh(Neg(b)))
-)", "test"));
+)",
+                                                                    "test"));
   const auto cost = make_cost_model("roofline:t4");
   Graph g;
   const TensorType type{DType::kFloat32, {4, 4}};
@@ -247,7 +248,8 @@ match
   y2 = MatMul(x, b)
 replace
   y1, y2 = Split(MatMul(x, Concat(a, b; axis = 1)); axis = 1, split = [dim(a, 1), dim(b, 1)])
-)", "test"));
+)",
+                                                                    "test"));
   const auto build = [](bool chained) {
     Graph g;
     const ValueId x = g.add_input("x", {DType::kFloat32, {4, 4}});
@@ -280,7 +282,8 @@ match
   y = Sub(x, z)
 replace
   y = z
-)", "test"));
+)",
+                                                                    "test"));
   Graph g;
   const ValueId x = g.add_input("x", {DType::kFloat32, {4, 4}});
   const ValueId s = g.add("Sigmoid", {x});
@@ -310,7 +313,8 @@ TEST(RewriteState, WhatNoOutputDependsOnIsNoLocation) {
 TEST(RewriteState, TargetsWithSharedValuesAreReadOnce) {
   std::string text = "rule deep\nmatch\n  y = Relu(x)\nreplace\n  v0 = Neg(x)\n";
   for (int i = 1; i <= 60; ++i) text += fmt::format("  v{0} = Add(v{1}, v{1})\n", i, i - 1);
-  const auto rules = std::make_shared<const RuleSet>(RuleSet::parse(text + "  y = Neg(v60)\n", "t"));
+  const auto rules =
+      std::make_shared<const RuleSet>(RuleSet::parse(text + "  y = Neg(v60)\n", "t"));
   Graph g;
   g.add_output("y", g.add("Relu", {g.add_input("x", {DType::kFloat32, {4}})}));
   EXPECT_EQ(RewriteState(g, rules, make_cost_model("roofline:t4")).location_count(0), 1);
@@ -324,7 +328,8 @@ match
   y = Relu(c)
 replace
   y = Conv(x, w; like c, activation = "relu")
-)", "test"));
+)",
+                                                                    "test"));
   Graph g;
   const ValueId x = g.add_input("x", {DType::kFloat32, {1, 4, 8, 8}});
   const ValueId w = g.add_constant(Weight::fill({DType::kFloat32, {4, 4, 1, 1}}, 1, "w"));

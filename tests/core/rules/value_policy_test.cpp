@@ -11,7 +11,8 @@ namespace reverie {
 namespace {
 
 RewriteState state_of(const std::string& graph, const RuleSet& rules = RuleSet::builtin()) {
-  return {parse_graph(graph), std::make_shared<const RuleSet>(rules), make_cost_model("roofline:t4")};
+  return {parse_graph(graph), std::make_shared<const RuleSet>(rules),
+          make_cost_model("roofline:t4")};
 }
 
 int places_of(const RewriteState& state, const char* rule) {
@@ -25,9 +26,10 @@ void take_first(RewriteState& state, const char* rule) {
 }
 
 std::string two_terms(const std::string& first, const std::string& second, const char* op = "Add") {
-  return fmt::format("x = Input : float32 4\nc = Constant {{value=[{}]}} : float32 1\n"
-                     "d = Constant {{value=[{}]}} : float32 1\na = {}(x, c)\ny = {}(a, d)\noutput y = y\n",
-                     first, second, op, op);
+  return fmt::format(
+      "x = Input : float32 4\nc = Constant {{value=[{}]}} : float32 1\n"
+      "d = Constant {{value=[{}]}} : float32 1\na = {}(x, c)\ny = {}(a, d)\noutput y = y\n",
+      first, second, op, op);
 }
 
 /// ../shared/faults/cancelling_constants.onnx: (x + 1e8) - 1e8 is not x in float32.
@@ -42,7 +44,8 @@ TEST(ValuePolicy, ComputedConstantsAreLookedAtToo) {
   for (const auto& [second, places] : {std::pair{"1e8", 0}, std::pair{"-1e8", 1}}) {
     RewriteState state = state_of(fmt::format(
         "x = Input : float32 4\nc = Constant {{value=[1e8]}} : float32 1\n"
-        "d = Constant {{value=[{}]}} : float32 1\na = Add(x, c)\ny = Sub(a, d)\noutput y = y\n", second));
+        "d = Constant {{value=[{}]}} : float32 1\na = Add(x, c)\ny = Sub(a, d)\noutput y = y\n",
+        second));
     take_first(state, "sub_constant");
     EXPECT_EQ(places_of(state, "add_add_constant"), places);
   }
@@ -56,11 +59,14 @@ match
   y = Add(Add(a, b), c)
 replace
   y = Add(a, Add(b, c))
-)", "planted");
+)",
+                                       "planted");
   const auto graph = [](const char* last) {
-    return fmt::format("x = Input : float32 4\nc = Constant {{value=[3e9, 1, 1, 1]}} : float32 4\n"
-                       "d = Constant {{value=[{}, 1, 1, 1]}} : float32 4\na = Add(x, c)\ny = Add(a, d)\n"
-                       "output y = y\n", last);
+    return fmt::format(
+        "x = Input : float32 4\nc = Constant {{value=[3e9, 1, 1, 1]}} : float32 4\n"
+        "d = Constant {{value=[{}, 1, 1, 1]}} : float32 4\na = Add(x, c)\ny = Add(a, d)\n"
+        "output y = y\n",
+        last);
   };
   EXPECT_EQ(places_of(state_of(graph("-3e9"), rules), "associate"), 1);
   EXPECT_EQ(places_of(state_of(graph("1"), rules), "associate"), 2);
@@ -73,8 +79,11 @@ TEST(ValuePolicy, ProductsOfConstantsStayInTheRangeOfTheirType) {
   EXPECT_EQ(places_of(state_of(two_terms("1e-30", "1e30", "Mul")), "mul_mul_constant"), 0);
   EXPECT_EQ(places_of(state_of(two_terms("0", "1e30", "Mul")), "mul_mul_constant"), 1);
   const auto quotient = [](const char* divisor) {
-    return places_of(state_of(fmt::format("x = Input : float32 4\nc = Constant {{value=[{}]}} : float32 1\n"
-                                          "y = Div(x, c)\noutput y = y\n", divisor)), "div_constant");
+    return places_of(
+        state_of(fmt::format("x = Input : float32 4\nc = Constant {{value=[{}]}} : float32 1\n"
+                             "y = Div(x, c)\noutput y = y\n",
+                             divisor)),
+        "div_constant");
   };
   EXPECT_EQ(quotient("3"), 1);
   EXPECT_EQ(quotient("0"), 0);
@@ -98,8 +107,8 @@ output g = g
 )";
 }
 
-/// ../shared/faults/zero_times_infinity.onnx: a power is infinite at 0, and a filter that is filled up
-/// with zeros makes NaN of that at its neighbours.
+/// ../shared/faults/zero_times_infinity.onnx: a power is infinite at 0, and a filter that is filled
+/// up with zeros makes NaN of that at its neighbours.
 TEST(Faults, ZeroTimesInfinity) {
   const RewriteState infinite = state_of(convolutions("x = Pow(i, e)"));
   EXPECT_EQ(places_of(infinite, "conv_enlarge"), 0);
@@ -122,7 +131,8 @@ match
   y = Tanh(x)
 replace
   y = Reciprocal(x)
-)", "planted");
+)",
+                                         "planted");
   RuleSet rules = RuleSet::builtin();
   rules.append(planted);
   RewriteState state = state_of(convolutions("r = Reciprocal(i)\ns = Abs(r)\nx = Relu(s)"), rules);
@@ -135,7 +145,8 @@ replace
   EXPECT_EQ(places_of(state, "conv_merge_groups"), 0);
 }
 
-/// A convolution and a batch normalization of float16 with filters of 72 elements, which are not known.
+/// A convolution and a batch normalization of float16 with filters of 72 elements, which are not
+/// known.
 std::string folded(double weight, double variance, const char* epsilon = "1e-05") {
   return fmt::format(R"(
 x = Input : float16 1x2x4x4
@@ -147,7 +158,8 @@ w = Expand(one) {{shape=[4, 2, 3, 3]}}
 c = Conv(x, w) {{pads=[1, 1, 1, 1]}}
 y = BatchNormalization(c, o, z, z, e) {{epsilon={2}}}
 output y = y
-)", variance, weight, epsilon);
+)",
+                     variance, weight, epsilon);
 }
 
 TEST(Float16, BatchNormalizationIsFoldedWhereTheFiltersFit) {
@@ -167,7 +179,8 @@ TEST(Float16, WhatIsFoldedIsRoundedOnce) {
   take_first(state, "conv_batchnorm");
   const NodeId conv = state.graph().producer(state.graph().outputs()[0].value);
   const Tensor filter = fold(state.graph(), state.graph().inputs(conv)[1]);
-  const double weight = static_cast<double>(Float16(0.3)), variance = static_cast<double>(Float16(0.7));
+  const double weight = static_cast<double>(Float16(0.3)),
+               variance = static_cast<double>(Float16(0.7));
   const double epsilon = static_cast<double>(Float16(1e-5));
   EXPECT_EQ(filter.to_doubles()[0],
             static_cast<double>(Float16(weight / std::sqrt(variance + epsilon))));

@@ -59,8 +59,8 @@ TEST(WrittenOperators, AreThoseOfTheFile) {
                              {"opsets", std::string()}};
   const ValueId inputs[] = {y};
   const TensorType types[] = {graph.type(y)};
-  const NodeId fused = graph.add_node(opaque_op(), inputs,
-                                      std::make_shared<const Attributes>(custom), types);
+  const NodeId fused =
+      graph.add_node(opaque_op(), inputs, std::make_shared<const Attributes>(custom), types);
   graph.add_output("z", graph.output(fused));
   EXPECT_THAT(written_operators(graph),
               UnorderedElementsAre(Pair("Conv", 1), Pair("BatchNormalization", 1), Pair("Relu", 1),

@@ -29,7 +29,9 @@ std::vector<std::string> names_of(const RuleSet& rules) {
   return names;
 }
 
-std::shared_ptr<const RuleSet> builtin() { return std::make_shared<const RuleSet>(RuleSet::builtin()); }
+std::shared_ptr<const RuleSet> builtin() {
+  return std::make_shared<const RuleSet>(RuleSet::builtin());
+}
 std::shared_ptr<CostModel> costs() { return make_cost_model("roofline:t4"); }
 
 ValueId weight(Graph& graph, Shape shape, const std::string& name) {
@@ -50,7 +52,8 @@ Graph parallel_products() {
   Graph graph;
   const ValueId x = graph.add_input("x", {DType::kFloat32, {64, 64}});
   for (const char* name : {"a", "b", "c"})
-    graph.add_output(name, graph.add("MatMul", {x, weight(graph, {64, 64}, std::string("w") + name)}));
+    graph.add_output(name,
+                     graph.add("MatMul", {x, weight(graph, {64, 64}, std::string("w") + name)}));
   return graph;
 }
 
@@ -141,7 +144,8 @@ TEST(CarefulRules, NameRulesThatThereAre) {
 
 TEST(FileCosts, KnowFusionsByTheirExamples) {
   const std::vector<std::string> names = names_of(fusions_among(RuleSet::builtin()));
-  for (const char* fusion : {"conv_relu", "conv_add_residual"}) EXPECT_THAT(names, Contains(fusion));
+  for (const char* fusion : {"conv_relu", "conv_add_residual"})
+    EXPECT_THAT(names, Contains(fusion));
   for (const char* other : {"conv_batchnorm", "matmul_merge", "add_commute"})
     EXPECT_THAT(names, Not(Contains(other)));
 }
@@ -179,7 +183,8 @@ TEST(Automatic, TakesWhatIsFasterOnTheMachine) {
 
 TEST(Automatic, KeepsTheOriginalWhereNothingIsFaster) {
   const Graph graph = parallel_products();
-  const std::vector<Candidate> candidates = automatic_candidates({graph, builtin(), costs()}, {}, true);
+  const std::vector<Candidate> candidates =
+      automatic_candidates({graph, builtin(), costs()}, {}, true);
   const Optimized result = run(graph, std::make_shared<FakeMachine>(candidates[0].result.best));
   EXPECT_FALSE(result.changed);
   EXPECT_TRUE(isomorphic(result.search.best, graph));
@@ -195,12 +200,14 @@ TEST(Automatic, KeepsTheOriginalWhereNothingCanBeConfirmed) {
 TEST(Automatic, MeetsTheOriginalWithOneFinalistAlone) {
   Graph graph = parallel_products();
   const ValueId image = graph.add_input("image", {DType::kFloat32, {1, 32, 8, 8}});
-  const ValueId c = graph.add("Conv", {image, weight(graph, {32, 8, 3, 3}, "c")}, {{"group", int64_t{4}}});
+  const ValueId c =
+      graph.add("Conv", {image, weight(graph, {32, 8, 3, 3}, "c")}, {{"group", int64_t{4}}});
   graph.add_output("d", c);
   const Optimized result = run(graph, std::make_shared<FakeMachine>(graph));
   ASSERT_GT(result.contenders.size(), 1u);
   const auto is_finalist = [](const ContestantResult& timed) { return timed.finalist; };
-  EXPECT_EQ(std::ranges::count_if(result.benchmark.contestants, is_finalist), 2) << "the original is the other";
+  EXPECT_EQ(std::ranges::count_if(result.benchmark.contestants, is_finalist), 2)
+      << "the original is the other";
 }
 
 TEST(Automatic, ConfirmsOneContenderWhereThereIsNoTimeToScreenThem) {
@@ -224,7 +231,8 @@ TEST(Automatic, TellsNoProgressOfAModelThatStaysAsItIs) {
   EXPECT_EQ(picoseconds(result.search.trace[0].best), result.search.initial_cost.runtime);
 }
 
-/// Other extents than that of one batch cannot be tried, so that no file but the original keeps the dimension.
+/// Other extents than that of one batch cannot be tried, so that no file but the original keeps the
+/// dimension.
 class FixedDimension : public ::testing::Test {
  protected:
   FixedDimension() {
@@ -250,8 +258,9 @@ class FixedDimension : public ::testing::Test {
     config.verify.inputs = 1;
     config.fix_shapes = fix_shapes;
     const Subject subject(model_, file_);
-    return method == kAutomatic ? optimize_automatically(subject, builtin(), costs(), nullptr, config)
-                                : optimize(subject, builtin(), costs(), greedy_search, config);
+    return method == kAutomatic
+               ? optimize_automatically(subject, builtin(), costs(), nullptr, config)
+               : optimize(subject, builtin(), costs(), greedy_search, config);
   }
 
   TemporaryDirectory folder_;
@@ -264,7 +273,9 @@ TEST_F(FixedDimension, IsAReasonToKeepTheOriginal) {
     const Optimized result = optimize_by(method, false);
     EXPECT_FALSE(result.changed) << method;
     EXPECT_EQ(result.improvement_percent(), 0) << method;
-    EXPECT_THAT(result.objections, ElementsAre(AllOf(HasSubstr("'batch'"), HasSubstr("--fix-shapes")))) << method;
+    EXPECT_THAT(result.objections,
+                ElementsAre(AllOf(HasSubstr("'batch'"), HasSubstr("--fix-shapes"))))
+        << method;
   }
 }
 
@@ -381,7 +392,8 @@ TEST_F(ContendersFromAFile, IsNotTakenWhereTheRuntimeComputesSomethingElse) {
   EXPECT_THAT(result.objections, ElementsAre(HasSubstr("in the runtime")));
   const Optimized rewritten = run("i = Relu(x) y = Relu(i)", false, true);
   EXPECT_FALSE(rewritten.changed);
-  EXPECT_THAT(rewritten.objections, Contains(AllOf(HasSubstr("rewrite 1 of 1"), HasSubstr("in the runtime"))));
+  EXPECT_THAT(rewritten.objections,
+              Contains(AllOf(HasSubstr("rewrite 1 of 1"), HasSubstr("in the runtime"))));
   EXPECT_TRUE(run("i = Relu(x) y = Relu(i)", false).changed);
 }
 
@@ -398,8 +410,10 @@ TEST_F(ContendersFromAFile, OneHasConstantShapesWhereThatIsAllowed) {
 TEST(Automatic, TriesMergedGroupsWhateverTheyCost) {
   Graph graph;
   const ValueId x = graph.add_input("x", {DType::kFloat32, {1, 32, 8, 8}});
-  const ValueId c = graph.add("Conv", {x, weight(graph, {32, 8, 3, 3}, "w")}, {{"group", int64_t{4}}});
-  graph.add_output("y", graph.add("Conv", {c, weight(graph, {32, 16, 1, 1}, "v")}, {{"group", int64_t{2}}}));
+  const ValueId c =
+      graph.add("Conv", {x, weight(graph, {32, 8, 3, 3}, "w")}, {{"group", int64_t{4}}});
+  graph.add_output(
+      "y", graph.add("Conv", {c, weight(graph, {32, 16, 1, 1}, "v")}, {{"group", int64_t{2}}}));
   const RewriteState start(graph, builtin(), make_cost_model("roofline:cpu"));
   std::set<std::vector<int64_t>> groups;
   for (const Candidate& candidate : automatic_candidates(start, {}, true)) {

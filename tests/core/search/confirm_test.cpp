@@ -90,7 +90,8 @@ TEST(ConfirmOnCpu, RunsTheOriginalAndEveryContender) {
   Contestants contestants(state.graph(), contenders, *machine);
   int rounds = 0;
   options.on_round = [&](int so_far) { EXPECT_EQ(so_far, ++rounds); };
-  const BenchmarkResult result = confirm_end_to_end(contestants, static_cast<int>(contenders.size()), options);
+  const BenchmarkResult result =
+      confirm_end_to_end(contestants, static_cast<int>(contenders.size()), options);
   EXPECT_GT(rounds, 0);
   ASSERT_THAT(result.contestants, SizeIs(4));
   for (const ContestantResult& timed : result.contestants) EXPECT_GT(timed.median, 0);
@@ -133,9 +134,9 @@ TEST(Optimize, ConfirmsWhatItReturns) {
       optimize(state.graph(), testing::unary_rules(), testing::unary_cost(), greedy_search, config);
   ASSERT_THAT(result.benchmark.contestants, SizeIs(result.contenders.size() + 1));
   const int winner = result.benchmark.winner;
-  EXPECT_TRUE(isomorphic(result.search.best,
-                         winner == 0 ? state.graph()
-                                     : result.contenders[static_cast<size_t>(winner - 1)].graph));
+  EXPECT_TRUE(isomorphic(
+      result.search.best,
+      winner == 0 ? state.graph() : result.contenders[static_cast<size_t>(winner - 1)].graph));
   EXPECT_LT(result.promised.runtime, result.search.initial_cost.runtime);
 }
 

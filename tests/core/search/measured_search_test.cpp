@@ -17,8 +17,8 @@ namespace reverie {
 namespace {
 
 using ::testing::HasSubstr;
-using ::testing::SizeIs;
 using testing::OpCost;
+using ::testing::SizeIs;
 using testing::unary_rules;
 
 /// As `chains`, of sizes 4, 8, 12, ...: each chain has signatures of its own.
@@ -33,8 +33,8 @@ RewriteState sized_chains(const std::vector<std::vector<std::string>>& operators
   return {std::move(graph), unary_rules(), testing::unary_cost()};
 }
 
-/// A machine on which operators cost other than the model of the unary world says, by name and size, and
-/// more where a Log follows an Abs.
+/// A machine on which operators cost other than the model of the unary world says, by name and
+/// size, and more where a Log follows an Abs.
 class Machine {
  public:
   explicit Machine(double noise, uint64_t seed = 1) : noise_(noise), rng_(seed) {}
@@ -65,9 +65,9 @@ class Machine {
 
  private:
   double of(const Graph& graph, NodeId node) const {
-    static const std::map<std::string, double> usual = {
-        {"Tanh", 30}, {"Sigmoid", 25}, {"Neg", 28}, {"Exp", 15}, {"Log", 16}, {"Sqrt", 18},
-        {"Abs", 17},  {"Relu", 15},    {"Add", 14}};
+    static const std::map<std::string, double> usual = {{"Tanh", 30}, {"Sigmoid", 25}, {"Neg", 28},
+                                                        {"Exp", 15},  {"Log", 16},     {"Sqrt", 18},
+                                                        {"Abs", 17},  {"Relu", 15},    {"Add", 14}};
     const OpSignature signature = signature_of(graph, node);
     const auto known = usual.find(signature.op->name);
     Rng rng(hash_combine(7, hash_string(signature.text())));
@@ -84,7 +84,9 @@ class Machine {
 };
 
 RewriteState world() {
-  return sized_chains({{"Tanh", "Exp", "Sqrt"}, {"Sqrt", "Exp", "Relu"}, {"Exp", "Tanh", "Sqrt"},
+  return sized_chains({{"Tanh", "Exp", "Sqrt"},
+                       {"Sqrt", "Exp", "Relu"},
+                       {"Exp", "Tanh", "Sqrt"},
                        {"Relu", "Sqrt", "Log"}});
 }
 
@@ -146,7 +148,8 @@ TEST_P(EveryArm, IsDeterministicForASeed) {
     return times;
   };
   EXPECT_EQ(times(3), times(3));
-  const bool draws = GetParam() == "surrogate" || GetParam() == "rulelist" || GetParam() == "random";
+  const bool draws =
+      GetParam() == "surrogate" || GetParam() == "rulelist" || GetParam() == "random";
   EXPECT_EQ(times(3) != times(4), draws);
 }
 
@@ -239,7 +242,8 @@ TEST(MeasuredAgain, TheMeanDecides) {
   Lucky machine;
   const SearchResult result = search("random", machine, world(), options_with(20));
   ASSERT_THAT(machine.measured, SizeIs(20));
-  // Four again: each of the three fastest, and one of them twice. All look worse than the original then.
+  // Four again: each of the three fastest, and one of them twice. All look worse than the original
+  // then.
   const auto& trace = result.measured->trace;
   EXPECT_GT(trace[19].best, trace[15].best);
   EXPECT_TRUE(isomorphic(result.best, world().graph()));
@@ -266,9 +270,8 @@ TEST(MeasuredSearch, IsOptimizedAndVerifiedLikeAnyOther) {
   config.search = options_with(12);
   const Graph graph = sized_chains({{"Exp"}, {"Exp"}}).graph();
   const auto rules = std::make_shared<const RuleSet>(RuleSet::builtin());
-  const Optimized result =
-      optimize(graph, rules, testing::unary_cost(),
-               measured_search("surrogate", machine.as_new_timer()), config);
+  const Optimized result = optimize(graph, rules, testing::unary_cost(),
+                                    measured_search("surrogate", machine.as_new_timer()), config);
   EXPECT_TRUE(result.verified.agree);
   EXPECT_TRUE(result.search.measured);
 }

@@ -15,8 +15,8 @@
 namespace reverie {
 namespace {
 
-using ::testing::ElementsAre;
 using testing::check_problem;
+using ::testing::ElementsAre;
 using testing::RowOfDigits;
 
 constexpr int64_t kStates = 5 * 5 * 5;
@@ -177,9 +177,11 @@ TEST(GuidedBeam, GainsOutweighPriorsAsTheWeightSays) {
   const RaisingPrior bad(1e-3);
   SearchOptions options = options_of(1);
   const auto best = [&](double gain_weight) {  // a raise gains 3 of 10, a lowering 2
-    return solve(row({3, 2}), options, [&](SearchRun& run) {
-             run_guided_beam(run, {.prior = bad, .gain_weight = gain_weight});
-           }).best.cost;
+    return solve(row({3, 2}), options,
+                 [&](SearchRun& run) {
+                   run_guided_beam(run, {.prior = bad, .gain_weight = gain_weight});
+                 })
+        .best.cost;
   };
   options.beam.width = 1;
   EXPECT_EQ(best(0), 4 + 4);
@@ -241,15 +243,16 @@ TEST_P(AnySearch, TakesNoMoveThatIsRefused) {
   EXPECT_TRUE(replay(*start, outcome.best.path)->is(*outcome.best.state));
 }
 
-INSTANTIATE_TEST_SUITE_P(
-    All, AnySearch,
-    ::testing::Values(NamedAlgorithm{"random", run_random}, NamedAlgorithm{"taso", run_taso},
-                      NamedAlgorithm{"taso_published", run_taso_published},
-                      NamedAlgorithm{"exhaustive", run_exhaustive}, NamedAlgorithm{"beam", run_beam},
-                      NamedAlgorithm{"annealing", run_annealing},
-                      NamedAlgorithm{"softmax", run_softmax},
-                      NamedAlgorithm{"tree_search", run_tree_search}),
-    [](const auto& info) { return std::string(info.param.name); });
+INSTANTIATE_TEST_SUITE_P(All, AnySearch,
+                         ::testing::Values(NamedAlgorithm{"random", run_random},
+                                           NamedAlgorithm{"taso", run_taso},
+                                           NamedAlgorithm{"taso_published", run_taso_published},
+                                           NamedAlgorithm{"exhaustive", run_exhaustive},
+                                           NamedAlgorithm{"beam", run_beam},
+                                           NamedAlgorithm{"annealing", run_annealing},
+                                           NamedAlgorithm{"softmax", run_softmax},
+                                           NamedAlgorithm{"tree_search", run_tree_search}),
+                         [](const auto& info) { return std::string(info.param.name); });
 
 }  // namespace
 }  // namespace reverie

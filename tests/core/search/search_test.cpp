@@ -257,7 +257,8 @@ TEST(TreeSearch, StatesReachedInSeveralWaysAreOneNode) {
   options.mcts.widening = 100;
   options.mcts.random_steps = 0;
   const SearchResult result = mcts_search(start, options);
-  EXPECT_EQ(result.expansions - 8, 8) << "eight states are listed once, and each rollout ends at once";
+  EXPECT_EQ(result.expansions - 8, 8)
+      << "eight states are listed once, and each rollout ends at once";
   EXPECT_GT(result.duplicates, 0);
 }
 
@@ -347,9 +348,7 @@ class EveryMethod : public ::testing::TestWithParam<int> {
   SearchResult search(const RewriteState& start, const SearchOptions& options) const {
     return search_methods()[static_cast<size_t>(GetParam())].run(start, options);
   }
-  const std::string& name() const {
-    return search_methods()[static_cast<size_t>(GetParam())].name;
-  }
+  const std::string& name() const { return search_methods()[static_cast<size_t>(GetParam())].name; }
   RewriteState mixed() const {
     return unary_state({{"Tanh", "Sqrt", "Exp"}, {"Relu", "Tanh"}, {"Exp", "Sqrt"}});
   }
@@ -410,8 +409,7 @@ TEST_P(EveryMethod, LooksAtTheClockBetweenAnyTwoPiecesOfWork) {
   options.clock = [&] { return static_cast<double>(looks++); };
   options.time_limit = 1000;
   const SearchResult result = search(start, options);
-  EXPECT_EQ(result.stopped_by,
-            name() == "greedy" ? StoppedBy::kExhausted : StoppedBy::kTimeLimit);
+  EXPECT_EQ(result.stopped_by, name() == "greedy" ? StoppedBy::kExhausted : StoppedBy::kTimeLimit);
   EXPECT_LE(result.candidates + result.steps, 2000);
 }
 
@@ -460,7 +458,8 @@ TEST_P(EveryMethod, WeightsStayBelowTheBound) {
 
 TEST(WeightLimit, MoreThanAnyNumberOfBytesIsNoLimit) {
   const SearchResult heavy = greedy_search(unary_state({{"Relu", "Sqrt"}}), {});
-  const RewriteState start(heavy.best, std::make_shared<RuleSet>(RuleSet::builtin()), make_cost_model("roofline:t4"));
+  const RewriteState start(heavy.best, std::make_shared<RuleSet>(RuleSet::builtin()),
+                           make_cost_model("roofline:t4"));
   ASSERT_GT(start.graph().weight_bytes(), 0);
   SearchOptions options;
   options.max_weight_growth = 1e300;

@@ -34,9 +34,7 @@ std::vector<std::string> texts_of(const std::map<std::string, OpSignature>& oper
 
 class SignaturesTest : public ::testing::Test {
  protected:
-  std::vector<std::string> reached(int64_t depth) const {
-    return texts_of(reachable(depth));
-  }
+  std::vector<std::string> reached(int64_t depth) const { return texts_of(reachable(depth)); }
   std::map<std::string, OpSignature> reachable(int64_t depth) const {
     ReachOptions options;
     options.depth = depth;
@@ -77,8 +75,9 @@ TEST_F(SignaturesTest, HoldsWhatGreedySearchEndsWith) {
 /// For a machine that fuses, of the graph as it is and of the best ones.
 TEST_F(SignaturesTest, HoldsFusedOperatorsWhereTheyAreAskedFor) {
   Graph graph = branches();
-  const ValueId product = graph.add("MatMul", {graph.output(graph.inputs()[0]),
-                                               graph.add_constant(Weight::fill({DType::kFloat32, {16, 8}}, 0.5, "c"))});
+  const ValueId product =
+      graph.add("MatMul", {graph.output(graph.inputs()[0]),
+                           graph.add_constant(Weight::fill({DType::kFloat32, {16, 8}}, 0.5, "c"))});
   graph.add_output("c", graph.add("Tanh", {graph.add("Neg", {product})}));
   const std::string text = "Pointwise(float32 4x8) {program=\"t0 = Neg(x0); y = Tanh(t0)\"}";
   for (const int64_t depth : {0, 1})
@@ -86,7 +85,8 @@ TEST_F(SignaturesTest, HoldsFusedOperatorsWhereTheyAreAskedFor) {
       ReachOptions options;
       options.depth = depth;
       options.fuses = fuses;
-      EXPECT_EQ(reachable_signatures(model_of(graph), rules_, "h200", options).contains(text), fuses);
+      EXPECT_EQ(reachable_signatures(model_of(graph), rules_, "h200", options).contains(text),
+                fuses);
     }
 }
 

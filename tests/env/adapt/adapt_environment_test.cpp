@@ -19,7 +19,8 @@ namespace {
 using ::testing::ElementsAre;
 
 std::unique_ptr<AdaptEnvironment> made_up(const std::vector<MadeUpTraining>& trainings,
-                                          AdaptReward reward = AdaptReward::kAccuracy, int final_epochs = 3) {
+                                          AdaptReward reward = AdaptReward::kAccuracy,
+                                          int final_epochs = 3) {
   std::vector<AdaptStart> starts;
   for (const MadeUpTraining& training : trainings)
     starts.push_back({table_source(made_up_table(training)), final_epochs});
@@ -28,7 +29,8 @@ std::unique_ptr<AdaptEnvironment> made_up(const std::vector<MadeUpTraining>& tra
 
 const MadeUpTraining kSmall{.scenario = "small"};
 const MadeUpTraining kTwoRates{.rates = {0.001, 0.01}, .runs = 2};
-const MadeUpTraining kResidual{.network = residual_network(), .rates = {0.001, 0.01}, .scenario = "residual"};
+const MadeUpTraining kResidual{
+    .network = residual_network(), .rates = {0.001, 0.01}, .scenario = "residual"};
 const MadeUpTraining kLong{.decisions = 3, .runs = 2, .scenario = "long"};
 
 const MadeUpTraining kShort{.decisions = 3, .scenario = "short", .cost = 1e-4};
@@ -39,26 +41,38 @@ std::unique_ptr<Environment> translation(std::unique_ptr<Environment> environmen
 }
 
 /// Jobs end by themselves, before the horizon truncates them.
-EnvironmentCase ends_by_itself(const std::string& name, std::function<std::unique_ptr<Environment>()> make) {
+EnvironmentCase ends_by_itself(const std::string& name,
+                               std::function<std::unique_ptr<Environment>()> make) {
   return {name, std::move(make), 20, false};
 }
 
 INSTANTIATE_TEST_SUITE_P(
     Adapt, EnvironmentConformance,
-    ::testing::Values(
-        ends_by_itself("adapt", [] { return made_up({kSmall}); }),
-        ends_by_itself("adapt_of_two_scenarios", [] { return made_up({kTwoRates, kResidual}); }),
-        ends_by_itself("adapt_of_published_reward", [] { return made_up({kLong}, AdaptReward::kPublished); }),
-        ends_by_itself("adapt_whose_budget_may_end_early", [] { return made_up({kShort, kSmall}); }),
-        ends_by_itself("adapt_from_some_starts",
-                       [] { return select_starts(made_up({kSmall, kLong}), {1}); }),
-        ends_by_itself("adapt_translated",
-                       [] { return translation(made_up({kTwoRates, kResidual})); })),
+    ::testing::Values(ends_by_itself("adapt", [] { return made_up({kSmall}); }),
+                      ends_by_itself("adapt_of_two_scenarios",
+                                     [] {
+                                       return made_up({kTwoRates, kResidual});
+                                     }),
+                      ends_by_itself("adapt_of_published_reward",
+                                     [] { return made_up({kLong}, AdaptReward::kPublished); }),
+                      ends_by_itself("adapt_whose_budget_may_end_early",
+                                     [] {
+                                       return made_up({kShort, kSmall});
+                                     }),
+                      ends_by_itself("adapt_from_some_starts",
+                                     [] {
+                                       return select_starts(made_up({kSmall, kLong}), {1});
+                                     }),
+                      ends_by_itself("adapt_translated",
+                                     [] {
+                                       return translation(made_up({kTwoRates, kResidual}));
+                                     })),
     environment_case_name);
 
 enum Primary { kGoOn, kDeepen, kWiden, kNoOp };  // with one rate
 
-double column(const Observation& observation, const EnvSpec& spec, int node, const std::string& name) {
+double column(const Observation& observation, const EnvSpec& spec, int node,
+              const std::string& name) {
   const auto at = std::ranges::find(spec.node_features, name) - spec.node_features.begin();
   return observation.graph.nodes.at(static_cast<size_t>(node) * spec.node_features.size() +
                                     static_cast<size_t>(at));
@@ -79,8 +93,9 @@ TEST(AdaptEnvironment, EachScenarioIsAStartState) {
   EXPECT_EQ(env->spec().starts[2].name, "small-2");
   EXPECT_EQ(env->spec().horizon, 3);
   EXPECT_EQ(env->spec().source, "table");
-  EXPECT_THROW(AdaptEnvironment({{table_source(made_up_table(kLong)), 1}}, AdaptReward::kAccuracy, 2),
-               InputError);
+  EXPECT_THROW(
+      AdaptEnvironment({{table_source(made_up_table(kLong)), 1}}, AdaptReward::kAccuracy, 2),
+      InputError);
   EXPECT_THROW(AdaptEnvironment({}, AdaptReward::kAccuracy), InputError);
 }
 
@@ -92,7 +107,8 @@ TEST(AdaptEnvironment, TheMaskOffersWhatTheNetworkAllows) {
   EXPECT_THAT(mask.of(kGoOn), ElementsAre(1, 0, 0, 0, 0, 0, 0, 0));
   EXPECT_THAT(mask.of(1), ElementsAre(0, 1, 0, 1, 1, 1, 0, 0)) << "deepen";
   EXPECT_THAT(mask.of(2), ElementsAre(0, 1, 0, 1, 1, 1, 0, 0));
-  EXPECT_THAT(mask.of(3), ElementsAre(0, 1, 0, 1, 0, 1, 0, 0)) << "widen: 'outer' is tied to 'stem'";
+  EXPECT_THAT(mask.of(3), ElementsAre(0, 1, 0, 1, 0, 1, 0, 0))
+      << "widen: 'outer' is tied to 'stem'";
   EXPECT_THAT(mask.of(4), ElementsAre(0, 1, 0, 1, 0, 1, 0, 0));
 }
 
@@ -165,7 +181,8 @@ TEST(AdaptEnvironment, ThePublishedRewardIsATangent) {
   const auto env = made_up({kSmall}, AdaptReward::kPublished, 1);
   env->reset(0);
   const StepResult end = env->step({kNoOp, 0, 0});
-  EXPECT_DOUBLE_EQ(end.reward, 100 * std::tan(env->job().curve.back().accuracy * std::numbers::pi / 2));
+  EXPECT_DOUBLE_EQ(end.reward,
+                   100 * std::tan(env->job().curve.back().accuracy * std::numbers::pi / 2));
   AdaptTable perfect = made_up_table(kSmall);
   for (RecordedSequence& sequence : perfect.sequences) sequence.runs[0].curve.back().accuracy = 1;
   AdaptEnvironment best({{table_source(perfect), 1}}, AdaptReward::kPublished);
@@ -216,7 +233,8 @@ TEST(AdaptEnvironment, TheImageShowsTheJob) {
   EXPECT_FLOAT_EQ(column(start, spec, 0, "budget left"), 1 - job.spent);
   EXPECT_FLOAT_EQ(column(start, spec, 0, "budget since change"), job.spent);
   EXPECT_FLOAT_EQ(column(start, spec, 0, "accuracy"), job.curve.back().accuracy);
-  EXPECT_FLOAT_EQ(column(start, spec, 0, "log all multiply-adds"), std::log1p(job.network.multiply_adds()));
+  EXPECT_FLOAT_EQ(column(start, spec, 0, "log all multiply-adds"),
+                  std::log1p(job.network.multiply_adds()));
   EXPECT_EQ(column(start, spec, 1, "accuracy"), 0) << "blocks show themselves";
   const double spent = job.spent;
   env->step({kWiden, 3, 0});
@@ -232,8 +250,9 @@ TEST(AdaptEnvironment, TheImageShowsTheJob) {
   EXPECT_EQ(column(next, spec, 1, "age"), 1);
   const size_t columns = spec.node_features.size(), of_job = next.graph.graph_targets.size();
   EXPECT_THAT(next.graph.graph_targets,
-              ::testing::ElementsAreArray(next.graph.nodes.begin() + static_cast<ptrdiff_t>(columns - of_job),
-                                          next.graph.nodes.begin() + static_cast<ptrdiff_t>(columns)));
+              ::testing::ElementsAreArray(
+                  next.graph.nodes.begin() + static_cast<ptrdiff_t>(columns - of_job),
+                  next.graph.nodes.begin() + static_cast<ptrdiff_t>(columns)));
 }
 
 TEST(AdaptEnvironment, EdgesAreWhatBlocksReadAddAndTheJob) {

@@ -59,7 +59,8 @@ blocks:
   - {conv: 6, stride: 2, batch_norm: false, from: conv3, add: conv4}
   - {global_pool: true}
   - {linear: 5}
-)", "expected");
+)",
+                                         "expected");
   Network unnamed = network;
   for (size_t i = 0; i < expected.blocks.size(); ++i) {
     EXPECT_FALSE(network.blocks[i].name.empty());
@@ -83,8 +84,9 @@ TEST_F(NetworkOnnx, AProductWithABiasIsLinear) {
 TEST_F(NetworkOnnx, WhatDoesNotFitIsNamed) {
   ModelBuilder& b = builder_;
   const ValueId conv = b.conv(b.image(), "conv", 4, same(3));
-  EXPECT_THAT(refusal(b.graph().add("Sigmoid", {conv})),
-              ::testing::AllOf(HasSubstr("net.onnx: Sigmoid"), HasSubstr("knows no such operator")));
+  EXPECT_THAT(
+      refusal(b.graph().add("Sigmoid", {conv})),
+      ::testing::AllOf(HasSubstr("net.onnx: Sigmoid"), HasSubstr("knows no such operator")));
 }
 
 TEST_F(NetworkOnnx, GroupsAndPaddedPoolsAreRefused) {

@@ -39,9 +39,10 @@ blocks:
   - {conv: 5, kernel: 3, padding: 0}
   - {max_pool: 2, stride: 1}
   - {linear: 6}
-)", "shapes");
-  EXPECT_THAT(network.shapes(), ElementsAre(BlockShape{4, 5, 4}, BlockShape{5, 3, 2}, BlockShape{5, 2, 1},
-                                            BlockShape{6, 1, 1}));
+)",
+                                        "shapes");
+  EXPECT_THAT(network.shapes(), ElementsAre(BlockShape{4, 5, 4}, BlockShape{5, 3, 2},
+                                            BlockShape{5, 2, 1}, BlockShape{6, 1, 1}));
   EXPECT_EQ(network.parameters(3), 10 * 6 + 6) << "of the flattened input";
   EXPECT_EQ(network.multiply_adds(0), 3 * 4 * 9 * 5 * 4);
   EXPECT_EQ(network.multiply_adds(2), 0);
@@ -70,8 +71,8 @@ TEST(AdaptNetwork, ADeepenedBlockIsReadWhereTheOldOneWas) {
   EXPECT_EQ(deeper.shapes()[7], network.shapes()[6]);
   EXPECT_EQ(deeper.parameters() - network.parameters(), 4 * 4 * 9 + 3 * 4);
   const Network again = changed(deeper, {kDeepen, kStem});
-  EXPECT_THAT(names(again),
-              ElementsAre("stem", "stem+2", "stem+1", "pool", "inner", "outer", "tail", "mean", "output"));
+  EXPECT_THAT(names(again), ElementsAre("stem", "stem+2", "stem+1", "pool", "inner", "outer",
+                                        "tail", "mean", "output"));
   EXPECT_FALSE(again.added(0));
   EXPECT_TRUE(again.added(1));
   EXPECT_TRUE(again.added(2));
@@ -113,7 +114,8 @@ blocks:
   - {average_pool: 1, name: p, from: image}
   - {conv: 4, name: d, add: p}
   - {linear: 3, name: output}
-)", "ties");
+)",
+                                        "ties");
   EXPECT_THAT(tied(network, 0), ElementsAre(0, 1, 2));
   EXPECT_THAT(tied(network, 4), ElementsAre(4));
   EXPECT_FALSE(allows(network, {kWiden, 4})) << "the image keeps its channels";
@@ -180,8 +182,8 @@ TEST(AdaptNetwork, YamlReadsBackAsTheSame) {
 }
 
 TEST(AdaptNetwork, YamlHasDefaults) {
-  const Network network =
-      parse_network("{image: [1, 8, 8], blocks: [{conv: 4, kernel: 5}, {max_pool: 3}, {linear: 2}]}", "x");
+  const Network network = parse_network(
+      "{image: [1, 8, 8], blocks: [{conv: 4, kernel: 5}, {max_pool: 3}, {linear: 2}]}", "x");
   EXPECT_THAT(names(network), ElementsAre("conv1", "max_pool1", "linear1"));
   EXPECT_EQ(network.blocks[0].padding, 2);
   EXPECT_TRUE(network.blocks[0].relu);
@@ -193,31 +195,39 @@ TEST(AdaptNetwork, YamlHasDefaults) {
 }
 
 TEST(AdaptNetwork, BadYamlIsRefusedWithItsPlace) {
-  const auto blocks = [](const std::string& list) { return "{image: [1, 4, 4], blocks: [" + list + "]}"; };
+  const auto blocks = [](const std::string& list) {
+    return "{image: [1, 4, 4], blocks: [" + list + "]}";
+  };
   EXPECT_THAT(error_of("image: ["), HasSubstr("net.yaml: this is no YAML"));
   EXPECT_EQ(error_of("[1]"), "net.yaml: a network needs 'image' and 'blocks'");
   EXPECT_EQ(error_of("{image: [1, 4, 4], blocks: [{linear: 2}], colour: 3}"),
             "net.yaml: there is no key 'colour'; a network has 'image' and 'blocks'");
   EXPECT_EQ(error_of("{image: [1, 4], blocks: [{linear: 2}]}"),
             "net.yaml: 'image' must be [channels, height, width], such as [1, 28, 28]");
-  EXPECT_EQ(error_of(blocks("")), "net.yaml: 'blocks' must be a list of blocks, such as - {conv: 8}");
+  EXPECT_EQ(error_of(blocks("")),
+            "net.yaml: 'blocks' must be a list of blocks, such as - {conv: 8}");
   EXPECT_EQ(error_of(blocks("{conv: x}")), "net.yaml: block 1: 'conv' needs a whole number");
-  EXPECT_EQ(error_of(blocks("{name: a}")),
-            "net.yaml: block 'a': it has no kind: give one of conv, linear, max_pool, average_pool and "
-            "global_pool");
-  EXPECT_EQ(error_of(blocks("{conv: 2, name: a, pad: 1}")),
-            "net.yaml: block 'a': a block 'conv' has no 'pad'; it may have name, from, origin, age, "
-            "kernel, stride, "
-            "padding, batch_norm, add, relu");
+  EXPECT_EQ(
+      error_of(blocks("{name: a}")),
+      "net.yaml: block 'a': it has no kind: give one of conv, linear, max_pool, average_pool and "
+      "global_pool");
+  EXPECT_EQ(
+      error_of(blocks("{conv: 2, name: a, pad: 1}")),
+      "net.yaml: block 'a': a block 'conv' has no 'pad'; it may have name, from, origin, age, "
+      "kernel, stride, "
+      "padding, batch_norm, add, relu");
   EXPECT_EQ(error_of(blocks("{conv: 2, linear: 3}")),
             "net.yaml: block 1: it is both conv and linear; make two blocks of it");
-  EXPECT_EQ(error_of(blocks("{conv: 2, from: b}")), "net.yaml: block 1: no earlier block is called 'b'");
+  EXPECT_EQ(error_of(blocks("{conv: 2, from: b}")),
+            "net.yaml: block 1: no earlier block is called 'b'");
   EXPECT_EQ(error_of(blocks("{conv: 2, name: a}, {linear: 2, name: a}")),
             "net.yaml: block 'a': the name 'a' is taken; give another");
-  EXPECT_THAT(error_of(blocks("{max_pool: 5, name: p}, {linear: 2}")),
-              HasSubstr("block 'p': its input is 4 x 4 with padding 0, smaller than its kernel of 5"));
+  EXPECT_THAT(
+      error_of(blocks("{max_pool: 5, name: p}, {linear: 2}")),
+      HasSubstr("block 'p': its input is 4 x 4 with padding 0, smaller than its kernel of 5"));
   EXPECT_THAT(error_of(blocks("{conv: 0}")), HasSubstr("its width is 0; give at least 1"));
-  EXPECT_EQ(error_of(blocks("{conv: 2, relu: maybe}")), "net.yaml: block 1: 'relu' must be true or false");
+  EXPECT_EQ(error_of(blocks("{conv: 2, relu: maybe}")),
+            "net.yaml: block 1: 'relu' must be true or false");
 }
 
 }  // namespace

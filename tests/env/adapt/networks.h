@@ -16,7 +16,8 @@ blocks:
   - {conv: 6, name: tail, kernel: 1}
   - {global_pool: true, name: mean}
   - {linear: 5, name: output}
-)", "residual");
+)",
+                       "residual");
 }
 
 /// A network that is small enough to try every sequence of changes.
@@ -29,7 +30,8 @@ blocks:
   - {conv: 3, name: second}
   - {global_pool: true, name: mean}
   - {linear: 4, name: output}
-)", "small");
+)",
+                       "small");
 }
 
 }  // namespace reverie::testing

@@ -31,10 +31,12 @@ TEST(PublishedNetworks, HaveThePublishedSizes) {
     const char* blocks[] = {"conv1", "conv2", "linear"};
     for (int i = 0; i < 3; ++i) {
       const Network deeper = deepened(network, blocks[i]);
-      EXPECT_EQ(deeper.parameters() - network.parameters(), expected.added_parameters[i]) << blocks[i];
+      EXPECT_EQ(deeper.parameters() - network.parameters(), expected.added_parameters[i])
+          << blocks[i];
       EXPECT_EQ(deeper.multiply_adds() - network.multiply_adds(), expected.added_multiply_adds[i])
           << blocks[i];
-      EXPECT_EQ(deepened(deeper, blocks[i]).parameters() - deeper.parameters(), expected.added_parameters[i]);
+      EXPECT_EQ(deepened(deeper, blocks[i]).parameters() - deeper.parameters(),
+                expected.added_parameters[i]);
     }
   }
   EXPECT_THROW(published_network("cnn3"), InputError);
@@ -45,13 +47,15 @@ std::string made_up_published() {
   std::string sequences;
   const std::string actions[] = {"0,0,0", "0,0,3", "0,3,3", "3,3,3"};
   for (int i = 0; i < 4; ++i)
-    sequences += std::string(i > 0 ? "," : "") + "{\"actions\":[" + actions[i] + "],\"accuracy\":0." +
-                 std::to_string(5 + i) + ",\"time_left_s\":[80,70," + std::to_string(60 + i) +
-                 "],\"test_accuracy\":[0.3,0.4,0.5,0." + std::to_string(5 + i) +
+    sequences += std::string(i > 0 ? "," : "") + "{\"actions\":[" + actions[i] +
+                 "],\"accuracy\":0." + std::to_string(5 + i) + ",\"time_left_s\":[80,70," +
+                 std::to_string(60 + i) + "],\"test_accuracy\":[0.3,0.4,0.5,0." +
+                 std::to_string(5 + i) +
                  "],\"train_accuracy\":[0.3,0.4,0.5,0.6],\"evaluated_at_s\":[10,20,30,40]}";
   return R"({"format":"adapt-table/1","name":"made-up","network":{"name":"cnn1"},"budget_s":100,)"
          R"("adaptation_start_s":20,"decisions":3,"before_adaptation":{"test_accuracy":[0.1,0.2],)"
-         R"("train_accuracy":[0.1,0.2],"evaluated_at_s":[8,17]},"sequences":[)" + sequences + "]}";
+         R"("train_accuracy":[0.1,0.2],"evaluated_at_s":[8,17]},"sequences":[)" +
+         sequences + "]}";
 }
 
 TEST(PublishedTable, TimeLeftIsThatOfTheFirstSequenceThatBeginsSo) {
@@ -63,7 +67,8 @@ TEST(PublishedTable, TimeLeftIsThatOfTheFirstSequenceThatBeginsSo) {
   job->decide(ChangeAtRate{ChangeKind::kDeepen, 0, 0.01});
   EXPECT_DOUBLE_EQ(job->state().spent, 0.3);
   job->decide(std::nullopt);
-  EXPECT_DOUBLE_EQ(job->state().spent, 1 - 0.62) << "of (0, 3, 3), the only one that begins with (0, 3)";
+  EXPECT_DOUBLE_EQ(job->state().spent, 1 - 0.62)
+      << "of (0, 3, 3), the only one that begins with (0, 3)";
   EXPECT_EQ(job->state().curve.size(), 4u);
   EXPECT_DOUBLE_EQ(job->state().curve[2].spent, 0.3);
   EXPECT_DOUBLE_EQ(job->state().epoch_share, 0.1);
@@ -89,10 +94,12 @@ TEST(PublishedTable, WrongNumbersAreRefused) {
             "sequence 2: its accuracy, 0.7, is not that of its last epoch");
   EXPECT_EQ(refusal("[80,70,61]", "[80,70]"),
             "sequence 2: 'time_left_s' must have 3 numbers, and there must be as many epochs");
-  EXPECT_EQ(refusal("cnn1", "cnn9"), "there is no published network 'cnn9'; known are cnn1 and cnn2");
+  EXPECT_EQ(refusal("cnn1", "cnn9"),
+            "there is no published network 'cnn9'; known are cnn1 and cnn2");
 }
 
-/// Published tables, which are not part of the project: the folder beside the checkout that holds them.
+/// Published tables, which are not part of the project: the folder beside the checkout that holds
+/// them.
 const std::string kFolder = std::string(REVERIE_SOURCE_DIR) + "/../shared/adapt/";
 
 struct Published {
@@ -103,10 +110,11 @@ struct Published {
   double mean;
 };
 
-const std::vector<Published> kPublished = {{"cnn1-early", {1, 1, 0}, 0.7391, 0.6221, 60, 0.6895},
-                                           {"cnn1-middle", {0, 1, 0}, 0.7348, 0.6045, 60, 0.6690},
-                                           {"cnn1-late", {0, 1, 1}, 0.6827, 0.5912, 50, 0.6189},
-                                           {"cnn2-early-middle", {0, 0, 0}, 0.4215, 0.3607, 59, 0.3906}};
+const std::vector<Published> kPublished = {
+    {"cnn1-early", {1, 1, 0}, 0.7391, 0.6221, 60, 0.6895},
+    {"cnn1-middle", {0, 1, 0}, 0.7348, 0.6045, 60, 0.6690},
+    {"cnn1-late", {0, 1, 1}, 0.6827, 0.5912, 50, 0.6189},
+    {"cnn2-early-middle", {0, 0, 0}, 0.4215, 0.3607, 59, 0.3906}};
 
 /// Final accuracy in percent of a sequence of actions 0 to 3, played in the environment.
 double played(Environment& env, const std::vector<int>& actions) {

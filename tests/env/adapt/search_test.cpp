@@ -65,8 +65,8 @@ TEST(AdaptSearch, MoreJobsComeNearerToTheBest) {
   }
 }
 
-/// All sequences of a table; a model expects their mean gains, plus `error` times a number drawn for
-/// each decision at each place.
+/// All sequences of a table; a model expects their mean gains, plus `error` times a number drawn
+/// for each decision at each place.
 std::vector<ExpectedPlan> expected_plans(const AdaptTable& table, double error) {
   std::vector<ExpectedPlan> plans;
   for (const RecordedSequence& sequence : table.sequences) {

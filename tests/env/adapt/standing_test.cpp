@@ -8,10 +8,12 @@
 namespace reverie::testing {
 namespace {
 
-RecordedSequence recorded(const std::optional<ChangeAtRate>& decision, const std::vector<double>& ends) {
+RecordedSequence recorded(const std::optional<ChangeAtRate>& decision,
+                          const std::vector<double>& ends) {
   RecordedSequence sequence{{decision}, {}};
   for (const double end : ends)
-    sequence.runs.push_back({sequence.runs.size(), {{0.5, 0, 0, 0.6}, {end, 0, 0, 1}}, {{2, 1, 1, 0.4}}});
+    sequence.runs.push_back(
+        {sequence.runs.size(), {{0.5, 0, 0, 0.6}, {end, 0, 0, 1}}, {{2, 1, 1, 0.4}}});
   return sequence;
 }
 

@@ -25,7 +25,9 @@ std::string error_of(const Call& call) {
   return "";
 }
 
-std::string refusal(const AdaptTable& table) { return error_of([&] { table_source(table); }); }
+std::string refusal(const AdaptTable& table) {
+  return error_of([&] { table_source(table); });
+}
 
 const ChangeAtRate kDeepenFirst{ChangeKind::kDeepen, 0, 0.01};
 
@@ -71,7 +73,8 @@ TEST(AdaptTable, ABudgetMayEndBeforeTheLastDecision) {
   const AdaptTable table = made_up_table(training);
   EXPECT_EQ(table.decisions, 3);
   std::set<size_t> lengths;
-  for (const RecordedSequence& sequence : table.sequences) lengths.insert(sequence.decisions.size());
+  for (const RecordedSequence& sequence : table.sequences)
+    lengths.insert(sequence.decisions.size());
   EXPECT_EQ(lengths, (std::set<size_t>{2, 3}));
   const auto source = table_source(table);
   for (const RecordedSequence& sequence : table.sequences) {
@@ -116,7 +119,8 @@ TEST(AdaptTable, TheSeedPicksTheRun) {
     job->decide(kDeepenFirst);
     const std::vector<EpochRecord> curve = job->state().curve;
     job->decide(std::nullopt);
-    EXPECT_TRUE(std::equal(curve.begin(), curve.end(), job->state().curve.begin())) << "of the same run";
+    EXPECT_TRUE(std::equal(curve.begin(), curve.end(), job->state().curve.begin()))
+        << "of the same run";
     same->decide(kDeepenFirst);
     same->decide(std::nullopt);
     EXPECT_EQ(job->state(), same->state());
@@ -142,9 +146,10 @@ TEST(AdaptTable, WrongTablesAreRefused) {
   EXPECT_EQ(refusal(table), "'rates' must be one or more numbers above 0, ascending");
   table = good;
   table.sequences.erase(table.sequences.begin());
-  EXPECT_EQ(refusal(table),
-            "sequence 1: a sequence that begins with its first 0 decisions and then goes on without a "
-            "change is missing; record it, too");
+  EXPECT_EQ(
+      refusal(table),
+      "sequence 1: a sequence that begins with its first 0 decisions and then goes on without a "
+      "change is missing; record it, too");
   table = good;
   table.sequences.push_back(table.sequences[1]);
   EXPECT_THAT(refusal(table), HasSubstr("it was recorded before"));
@@ -165,10 +170,12 @@ TEST(AdaptTable, WrongTablesAreRefused) {
   EXPECT_EQ(refusal(table), "sequence 2: seed 10: a stop comes before the one that precedes it");
   table = good;
   table.sequences[1].runs[0].curve.pop_back();
-  EXPECT_EQ(refusal(table), "sequence 2: seed 10: its last stop is after 6 epochs, its curve has 5");
+  EXPECT_EQ(refusal(table),
+            "sequence 2: seed 10: its last stop is after 6 epochs, its curve has 5");
   table = good;
   table.sequences[1].runs[0].curve[0].accuracy = 45;
-  EXPECT_EQ(refusal(table), "sequence 2: seed 10: an epoch's accuracy is 45; it must be from 0 to 1");
+  EXPECT_EQ(refusal(table),
+            "sequence 2: seed 10: an epoch's accuracy is 45; it must be from 0 to 1");
   table = good;
   table.sequences[1].decisions[1] = ChangeAtRate{ChangeKind::kWiden, 4, 0.01};
   EXPECT_EQ(refusal(table), "sequence 2: block 'output' cannot be changed by 'widen'");
@@ -206,8 +213,8 @@ TEST(AdaptTable, WrongFilesAreRefusedByName) {
 TEST(AdaptTable, JobsOfATableBeginInTheSameState) {
   AdaptTable table = made_up_table({});
   const MadeUpTraining other{.network = residual_network()};
-  const std::vector<JobState> states = {made_up_start(other),
-                                        after_made_up(other, made_up_start(other), 1, std::nullopt)};
+  const std::vector<JobState> states = {
+      made_up_start(other), after_made_up(other, made_up_start(other), 1, std::nullopt)};
   EXPECT_EQ(error_of([&] { table.add(1, states); }),
             "scenario 'made-up': a job with seed 1 begins in another state than those before");
 }

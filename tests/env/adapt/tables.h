@@ -18,7 +18,8 @@ struct MadeUpTraining {
   int decisions = 2;
   int runs = 1;  ///< of each sequence, with seeds 10, 11, ...
   std::string scenario = "made-up";
-  double cost = 1e-5;  ///< of a multiply-add in an epoch, as a share of the budget; a job may end early
+  double cost =
+      1e-5;  ///< of a multiply-add in an epoch, as a share of the budget; a job may end early
 };
 
 inline void train_made_up_epoch(JobState& state, uint64_t seed, double kept = 1) {
@@ -32,8 +33,8 @@ inline void train_made_up_epoch(JobState& state, uint64_t seed, double kept = 1)
       {before + 0.4 * (limit - before) + (seed == 0 ? 0 : noise), 0.5, 1 - before, state.spent});
 }
 
-/// One step of the job: the decision, then two epochs, and two more where it is the last or the budget
-/// is spent.
+/// One step of the job: the decision, then two epochs, and two more where it is the last or the
+/// budget is spent.
 inline JobState after_made_up(const MadeUpTraining& training, JobState state, uint64_t seed,
                               const std::optional<ChangeAtRate>& decision) {
   state.network = after_decision(state.network, decision);

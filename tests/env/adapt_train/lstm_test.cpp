@@ -9,7 +9,9 @@
 namespace reverie::testing {
 namespace {
 
-torch::Tensor learned(torch::IntArrayRef sizes) { return torch::randn(sizes).set_requires_grad(true); }
+torch::Tensor learned(torch::IntArrayRef sizes) {
+  return torch::randn(sizes).set_requires_grad(true);
+}
 
 void expect_close(const torch::Tensor& a, const torch::Tensor& b) {
   EXPECT_TRUE(a.defined() && b.defined() && torch::allclose(a, b, 1e-4, 1e-5));
@@ -18,12 +20,13 @@ void expect_close(const torch::Tensor& a, const torch::Tensor& b) {
 TEST(Lstm, IsThatOfLibTorch) {
   for (const auto& [steps, inputs, hidden] : {std::tuple{1, 3, 2}, std::tuple{7, 4, 6}}) {
     const auto sequence = learned({steps, inputs});
-    const std::vector<torch::Tensor> weights = {learned({4 * hidden, inputs}), learned({4 * hidden, hidden}),
+    const std::vector<torch::Tensor> weights = {learned({4 * hidden, inputs}),
+                                                learned({4 * hidden, hidden}),
                                                 learned({4 * hidden}), learned({4 * hidden})};
     const auto ours = lstm(sequence, {weights[0], weights[1], weights[2] + weights[3]});
     const auto zeros = torch::zeros({1, 1, hidden});
-    const auto theirs = std::get<0>(torch::lstm(sequence.unsqueeze(1), {zeros, zeros}, weights, true, 1, 0,
-                                                false, false, false))
+    const auto theirs = std::get<0>(torch::lstm(sequence.unsqueeze(1), {zeros, zeros}, weights,
+                                                true, 1, 0, false, false, false))
                             .squeeze(1);
     expect_close(ours, theirs);
     std::vector<torch::Tensor> all = weights;

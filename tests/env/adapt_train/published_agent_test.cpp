@@ -22,8 +22,8 @@ using ::testing::HasSubstr;
 using ::testing::Not;
 using ::testing::Pointwise;
 
-/// Three decisions on the first published network, accuracies by the number of deepenings of the second
-/// convolution.
+/// Three decisions on the first published network, accuracies by the number of deepenings of the
+/// second convolution.
 AdaptStart small_start() {
   AdaptTable table;
   table.scenario = "small";
@@ -84,18 +84,20 @@ TEST(PublishedPolicy, HasThePublishedSize) {
 
 TEST(PublishedPolicy, PrintsLayersInTheirOrder) {
   const std::vector<std::string> layers = printed_layers(published_network("cnn1"));
-  EXPECT_THAT(layers, ElementsAre("Conv2d(3, 32, kernel_size=(3, 3), stride=(1, 1))", "BatchNorm2d(32)",
-                                  "ReLU()", "AvgPool2d(kernel_size=(2, 2), stride=(2, 2))",
-                                  "Conv2d(32, 32, kernel_size=(3, 3), stride=(1, 1))", "BatchNorm2d(32)",
-                                  "ReLU()", "AdaptiveAvgPool2d(output_size=(1, 1))",
-                                  "Linear(in_features=32, out_features=10)", "ReLU()"));
+  EXPECT_THAT(layers,
+              ElementsAre("Conv2d(3, 32, kernel_size=(3, 3), stride=(1, 1))", "BatchNorm2d(32)",
+                          "ReLU()", "AvgPool2d(kernel_size=(2, 2), stride=(2, 2))",
+                          "Conv2d(32, 32, kernel_size=(3, 3), stride=(1, 1))", "BatchNorm2d(32)",
+                          "ReLU()", "AdaptiveAvgPool2d(output_size=(1, 1))",
+                          "Linear(in_features=32, out_features=10)", "ReLU()"));
   EXPECT_EQ(printed_layers(published_network("cnn2")).size(), 9u);
 }
 
 /// Ids are those of the published file of them.
 TEST(PublishedPolicy, IdsCollideAsPublished) {
   const Network one = published_network("cnn1"), two = published_network("cnn2");
-  const LayerVocabulary of_one(PublishedKind::kPublished, {one}), of_two(PublishedKind::kPublished, {two});
+  const LayerVocabulary of_one(PublishedKind::kPublished, {one}),
+      of_two(PublishedKind::kPublished, {two});
   EXPECT_THAT(of_one.ids(one), ElementsAre(0, 1, 2, 3, 5, 4, 2, 3, 6, 7, 3));
   EXPECT_THAT(of_two.ids(two), ElementsAre(0, 9, 10, 3, 11, 2, 3, 6, 7, 3));
   const Network deeper = changed(changed(two, {ChangeKind::kDeepen, 3}), {ChangeKind::kDeepen, 0});
@@ -103,7 +105,8 @@ TEST(PublishedPolicy, IdsCollideAsPublished) {
   const LayerVocabulary mended(PublishedKind::kMended, {two});
   const std::vector<int64_t> ids = mended.ids(deeper);
   const std::vector<std::string> layers = printed_layers(deeper);
-  EXPECT_EQ(std::set(ids.begin() + 1, ids.end()).size(), std::set(layers.begin(), layers.end()).size());
+  EXPECT_EQ(std::set(ids.begin() + 1, ids.end()).size(),
+            std::set(layers.begin(), layers.end()).size());
   EXPECT_THROW(mended.ids(one), InputError);
 }
 
@@ -127,7 +130,8 @@ TEST(PublishedPolicy, AProbabilityForEveryAction) {
               Not(Pointwise(FloatNear(1e-6), values(p))));
 }
 
-/// As published a temperature of 10 leaves no two actions more than e^0.1 apart; of logits it keeps more.
+/// As published a temperature of 10 leaves no two actions more than e^0.1 apart; of logits it keeps
+/// more.
 TEST(PublishedPolicy, ATemperatureOfProbabilitiesMakesThemEqual) {
   for (const PublishedKind kind : {PublishedKind::kPublished, PublishedKind::kMended}) {
     const Network network = published_network("cnn1");
@@ -140,8 +144,10 @@ TEST(PublishedPolicy, ATemperatureOfProbabilitiesMakesThemEqual) {
       return (p.max() / p.min()).item<double>();
     };
     EXPECT_GT(ratio(1), std::exp(15));
-    if (kind == PublishedKind::kPublished) EXPECT_NEAR(ratio(10), std::exp(0.1), 1e-3);
-    else EXPECT_GT(ratio(10), std::exp(1.5));
+    if (kind == PublishedKind::kPublished)
+      EXPECT_NEAR(ratio(10), std::exp(0.1), 1e-3);
+    else
+      EXPECT_GT(ratio(10), std::exp(1.5));
   }
 }
 
@@ -149,7 +155,8 @@ TEST(PublishedAgent, LearnsTheBestSequence) {
   const AdaptStart start = small_start();
   for (const PublishedKind kind : {PublishedKind::kPublished, PublishedKind::kMended})
     for (const bool baseline : {false, true}) {
-      PublishedAgent agent = agent_for("cnn1", {.kind = kind, .baseline = baseline, .episodes = 400});
+      PublishedAgent agent =
+          agent_for("cnn1", {.kind = kind, .baseline = baseline, .episodes = 400});
       agent.learn(start);
       EXPECT_NEAR(mean_accuracy(agent.play(start, 0)->state().curve, 1), 0.75, 1e-9) << baseline;
     }
@@ -166,7 +173,8 @@ blocks:
   - {conv: 6, name: c, relu: false}
   - {linear: 7, name: d}
   - {linear: 5, name: e}
-)", "chain");
+)",
+                                  "chain");
   const PublishedAgent agent({network}, {});
   EXPECT_EQ(agent.policy().probabilities(network, 0.5, 1).numel(), 4);
 }
@@ -202,7 +210,9 @@ TEST(PublishedAgent, GoesOnWithItsPolicy) {
 /// A job that needs gradients when it is started and at each decision, as one of real training.
 class JobWithGradients : public TrainingJob {
  public:
-  explicit JobWithGradients(std::unique_ptr<TrainingJob> job) : job_(std::move(job)) { expect_gradients(); }
+  explicit JobWithGradients(std::unique_ptr<TrainingJob> job) : job_(std::move(job)) {
+    expect_gradients();
+  }
   const JobState& state() const override { return job_->state(); }
   void decide(const std::optional<ChangeAtRate>& decision) override {
     expect_gradients();
@@ -219,7 +229,8 @@ class JobWithGradients : public TrainingJob {
 
 class SourceWithGradients : public JobSource {
  public:
-  explicit SourceWithGradients(std::shared_ptr<const JobSource> source) : source_(std::move(source)) {}
+  explicit SourceWithGradients(std::shared_ptr<const JobSource> source)
+      : source_(std::move(source)) {}
   std::string name() const override { return source_->name(); }
   std::string scenario() const override { return source_->scenario(); }
   uint64_t fingerprint() const override { return source_->fingerprint(); }
@@ -255,9 +266,11 @@ std::string refusal_of(const std::vector<Network>& networks) {
 
 TEST(PublishedAgent, RefusesWhatItCannotRead) {
   EXPECT_THAT(refusal_of({residual_network()}), HasSubstr("block 'outer' is not part of a chain"));
-  EXPECT_THAT(refusal_of({parse_network("{image: [1, 4, 4], blocks: [{linear: 3, name: output}]}", "one")}),
-              HasSubstr("no block that can be deepened"));
-  EXPECT_THAT(refusal_of({published_network("cnn1"), small_network()}), HasSubstr("3 and 2 blocks"));
+  EXPECT_THAT(
+      refusal_of({parse_network("{image: [1, 4, 4], blocks: [{linear: 3, name: output}]}", "one")}),
+      HasSubstr("no block that can be deepened"));
+  EXPECT_THAT(refusal_of({published_network("cnn1"), small_network()}),
+              HasSubstr("3 and 2 blocks"));
 }
 
 }  // namespace

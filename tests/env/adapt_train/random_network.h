@@ -59,8 +59,12 @@ class RandomNetwork {
   void grow() {
     const int before = last();
     switch (pick(4)) {
-      case 0: conv(2 + pick(4)); break;
-      case 1: conv(width(), before); break;
+      case 0:
+        conv(2 + pick(4));
+        break;
+      case 1:
+        conv(width(), before);
+        break;
       case 2:
         conv(2 + pick(4));
         conv(network_.blocks[static_cast<size_t>(before)].width, before);

@@ -51,8 +51,8 @@ class Resuming : public ::testing::Test {
     return make_training_source(testing::quadrant_network(), "quadrants", config);
   }
   /// Plays the run in the folder from the beginning. False where it was killed.
-  bool play(const TemporaryDirectory& folder, RunWatcher& watcher,
-            const Decisions& decisions, uint64_t seed = 3) {
+  bool play(const TemporaryDirectory& folder, RunWatcher& watcher, const Decisions& decisions,
+            uint64_t seed = 3) {
     try {
       const ResumableRun run(source(), folder.path(), watcher);
       const auto job = run.start(seed);

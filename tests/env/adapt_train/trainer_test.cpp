@@ -12,16 +12,14 @@ namespace reverie {
 namespace {
 
 using testing::error;
-using testing::kTrainImages;
-using testing::quadrants;
-using testing::quadrant_network;
 using ::testing::HasSubstr;
+using testing::kTrainImages;
+using testing::quadrant_network;
+using testing::quadrants;
 
 class Training : public ::testing::Test {
  protected:
-  Training() {
-    testing::write_quadrants(folder.path());
-  }
+  Training() { testing::write_quadrants(folder.path()); }
 
   std::unique_ptr<TrainingSource> source() {
     return make_training_source(quadrant_network(), "quadrants", config);

@@ -9,12 +9,12 @@
 #include "core/base/error.h"
 #include "core/exec/cpu/cpu_executor.h"
 #include "core/models/models.h"
+#include "env/placement/graph/model_graph.h"
 #include "env/placement/machine/core_topology.h"
 #include "env/placement/machine/model_on_cores.h"
 #include "env/placement/machine/on_devices.h"
 #include "env/placement/machine/reality_check.h"
 #include "env/placement/machine/reality_report.h"
-#include "env/placement/graph/model_graph.h"
 #include "tests/env/placement/expect_refused.h"
 #include "tests/env/placement/on_devices.h"
 
@@ -31,9 +31,8 @@ void expect_outputs_of_executor(const Graph& model) {
   CoreThreads threads(two_or_one());
   const std::vector<Tensor> inputs = drawn_inputs(model, 3);
   ModelOnCores on_cores(model, "m", inputs, threads);
-  testing::expect_outputs(
-      on_cores, threads.size(),
-      testing::computed(model, CpuExecutor({.threads = 1}).run(model, inputs)));
+  testing::expect_outputs(on_cores, threads.size(),
+                          testing::computed(model, CpuExecutor({.threads = 1}).run(model, inputs)));
 }
 
 TEST(ModelOnCores, OutputsAreThoseOfTheExecutorWhateverThePlacement) {
@@ -146,8 +145,7 @@ TEST(OnDevices, OnlyForwardPassesOfModelsAreTaken) {
   expect_refused([&] { read_on_devices("graph.json", core, {}); }, "graph.json: is no ONNX model");
   PlacementInputConfig training;
   training.training = true;
-  expect_refused([&] { read_on_devices("m.onnx", core, training); },
-                 "m.onnx: a training step");
+  expect_refused([&] { read_on_devices("m.onnx", core, training); }, "m.onnx: a training step");
 }
 
 CostGraph small_graph() {

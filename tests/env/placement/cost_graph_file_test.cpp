@@ -81,13 +81,16 @@ TEST_F(WrittenCostGraph, UnknownKeysAreRefused) {
 }
 
 TEST_F(WrittenCostGraph, WhatDescribesAGraphIsNotRead) {
-  write_file(path_, R"({"format": "placement-graph/1", "name": "g", "source": "a paper", "edges": [],
+  write_file(path_,
+             R"({"format": "placement-graph/1", "name": "g", "source": "a paper", "edges": [],
                         "nodes": [{"id": 0, "name": "a", "op": "o", "cost_us": {"x": 1}, "layer": 3}]})");
   EXPECT_EQ(read_cost_graph(path_).size(), 1);
 }
 
 TEST_F(WrittenCostGraph, SaysWhereANodeCannotRun) {
-  write_file(path_, R"({"format": "placement-graph/1", "name": "g", "edges": [{"from": 0, "to": 1, "bytes": 1}],
+  write_file(
+      path_,
+      R"({"format": "placement-graph/1", "name": "g", "edges": [{"from": 0, "to": 1, "bytes": 1}],
                         "nodes": [{"id": 0, "name": "a", "op": "o", "cost_us": {"cpu": 1, "gpu": null}},
                                   {"id": 1, "name": "b", "op": "o", "cost_us": {"cpu": 9, "gpu": 2}}]})");
   const CostGraph graph = read_cost_graph(path_);

@@ -15,8 +15,8 @@ using testing::expect_refused;
 
 constexpr Picoseconds kCannotRun = CostGraph::kCannotRun;
 
-/// Kinds "a" and "b"; a third of the nodes can run on one of them alone, where they would be slower. No two of those
-/// that differ are in one group.
+/// Kinds "a" and "b"; a third of the nodes can run on one of them alone, where they would be
+/// slower. No two of those that differ are in one group.
 CostGraph half_forbidden(Rng& rng) {
   const CostGraph graph = testing::random_cost_graph(4 + static_cast<int>(rng.below(9)), rng);
   std::vector<Picoseconds> costs;
@@ -42,7 +42,8 @@ TEST(Forbidden, EveryMethodStaysAway) {
     Rng rng(seed);
     const CostGraph graph = half_forbidden(rng);
     for (const char* name : {"local", "etf", "heft", "annealing", "exact", "brkga"}) {
-      for (const auto objective : {PlacementObjective::kMakespan, PlacementObjective::kPeakMemory}) {
+      for (const auto objective :
+           {PlacementObjective::kMakespan, PlacementObjective::kPeakMemory}) {
         Evaluator evaluator(graph, topology, objective, {.evaluations = 500});
         place_method(place_methods(), name).run(evaluator, seed);
         EXPECT_EQ(evaluator.best_outcome().misplaced, 0) << name;
@@ -52,7 +53,8 @@ TEST(Forbidden, EveryMethodStaysAway) {
 }
 
 TEST(Forbidden, NodesElsewhereAreCounted) {
-  const CostGraph graph("two", {"a", "b"}, {{"x", "op"}, {"y", "op"}}, {{3}, kCannotRun, {4}, {5}}, {});
+  const CostGraph graph("two", {"a", "b"}, {{"x", "op"}, {"y", "op"}}, {{3}, kCannotRun, {4}, {5}},
+                        {});
   const Topology topology = one_of_each();
   Simulator simulator(graph, topology);
   EXPECT_EQ(simulator.run({{1, 1}, {}}).misplaced, 1);
@@ -61,14 +63,17 @@ TEST(Forbidden, NodesElsewhereAreCounted) {
 }
 
 TEST(Forbidden, WhatNoDeviceCanRunIsRefused) {
-  const CostGraph graph("two", {"a", "b"}, {{"x", "op"}, {"y", "op"}}, {{3}, kCannotRun, {4}, {5}}, {});
+  const CostGraph graph("two", {"a", "b"}, {{"x", "op"}, {"y", "op"}}, {{3}, kCannotRun, {4}, {5}},
+                        {});
   const Topology only = ideal_devices(2, "b");
   expect_refused([&] { Simulator(graph, only); }, "none of the devices can run node 'x'");
-  std::vector<CostNode> together = {{.name = "x", .op = "op", .group = 0}, {.name = "y", .op = "op", .group = 0}};
+  std::vector<CostNode> together = {{.name = "x", .op = "op", .group = 0},
+                                    {.name = "y", .op = "op", .group = 0}};
   const CostGraph apart("two", {"a", "b"}, together, {{3}, kCannotRun, kCannotRun, {5}}, {});
   const Topology topology = one_of_each();
-  expect_refused([&] { place(apart, topology, place_methods().first(1), {.budget = {.evaluations = 1}}); },
-                 "none of the devices can run all of the colocation group of node 'y'");
+  expect_refused(
+      [&] { place(apart, topology, place_methods().first(1), {.budget = {.evaluations = 1}}); },
+      "none of the devices can run all of the colocation group of node 'y'");
 }
 
 TEST(Forbidden, GroupsOfOneEachAreNotJoined) {
@@ -85,10 +90,11 @@ TEST(Forbidden, FusedKernelsStayAwayToo) {
   const CostParts parts{.kinds = {{1e12, {1}}, {1e12, {1}}},
                         .arithmetic = {{0}, {0}, {0}, {8}, {0}, {0}},
                         .moved_bytes = {4, 4, 4}};
-  const CostGraph graph("three", {"a", "b"}, {{"x", "op"}, {"y", "op"}, {"z", "op"}},
-                        {{5}, kCannotRun, {9}, {9}, {5}, {5}},
-                        {{.producer = 0, .bytes = 4, .readers = {1}}, {.producer = 1, .bytes = 4, .readers = {2}}},
-                        parts);
+  const CostGraph graph(
+      "three", {"a", "b"}, {{"x", "op"}, {"y", "op"}, {"z", "op"}},
+      {{5}, kCannotRun, {9}, {9}, {5}, {5}},
+      {{.producer = 0, .bytes = 4, .readers = {1}}, {.producer = 1, .bytes = 4, .readers = {2}}},
+      parts);
   const PlaceResult result = place(graph, one_of_each(), usual_methods(graph),
                                    {.budget = {.evaluations = 50}, .fuse = true});
   EXPECT_EQ(result.methods[result.winner].outcome.misplaced, 0);
@@ -109,8 +115,9 @@ TEST(MemoryBound, NoPlacementIsBelow) {
     const int64_t bound = memory_bound(graph, topology, /*fused=*/false);
     int64_t least = INT64_MAX;
     for (int i = 0; i < 20; ++i)
-      least = std::min(
-          least, Simulator(graph, topology).run(testing::random_placement(graph, topology, rng)).peak_bytes);
+      least = std::min(least, Simulator(graph, topology)
+                                  .run(testing::random_placement(graph, topology, rng))
+                                  .peak_bytes);
     EXPECT_GE(least, bound);
     EXPECT_GE(bound, memory_bound(graph, topology, /*fused=*/true));
     tight += least == bound ? 1 : 0;
@@ -122,8 +129,9 @@ TEST(MemoryBound, IsShownWhereMemoryIsTheObjective) {
   const std::vector<CostNode> nodes(4, {.name = "n", .op = "op", .persistent_bytes = 10});
   const CostGraph graph("four", {"d"}, nodes, std::vector(4, Picoseconds{1}), {});
   const Topology topology = ideal_devices(2, "d");
-  const PlaceResult result = place(graph, topology, usual_methods(graph),
-                                   {.budget = {.evaluations = 100}, .objective = PlacementObjective::kPeakMemory});
+  const PlaceResult result =
+      place(graph, topology, usual_methods(graph),
+            {.budget = {.evaluations = 100}, .objective = PlacementObjective::kPeakMemory});
   EXPECT_EQ(result.bytes_bound, 20);
   EXPECT_EQ(result.methods[result.winner].outcome.peak_bytes, 20);
 }

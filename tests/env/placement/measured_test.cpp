@@ -43,7 +43,9 @@ TEST(Place, ByRunsTellsWhatWasMeasuredAnewAndBelievesNoBound) {
   const Topology topology = ideal_devices(2, "d");
   const std::vector<PlaceMethod> methods{place_method(place_methods(), "random")};
   int runs = 0;
-  const MeasureSchedule shorter_each_time = [&](const Timeline&) { return Picoseconds{100 - runs++}; };
+  const MeasureSchedule shorter_each_time = [&](const Timeline&) {
+    return Picoseconds{100 - runs++};
+  };
   const PlaceResult result =
       place(graph, topology, methods, {.budget = {.evaluations = 4}, .measure = shorter_each_time});
   EXPECT_TRUE(result.measured);

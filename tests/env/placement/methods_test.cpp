@@ -165,7 +165,8 @@ TEST(PlaceMethod, PlansKeepRoomForOutputsWhereTheyMust) {
   std::vector<Picoseconds> costs;
   for (int node = 0; node < 4; ++node) costs.insert(costs.end(), {{1}, {9}});
   std::vector<CostTensor> tensors;
-  for (int node = 0; node < 4; ++node) tensors.push_back({.producer = node, .bytes = 10, .readers = {}});
+  for (int node = 0; node < 4; ++node)
+    tensors.push_back({.producer = node, .bytes = 10, .readers = {}});
   const CostGraph graph("memory", {"fast", "slow"}, nodes, costs, tensors);
   Topology topology = ideal_devices(2, "fast");
   topology.devices[1].kind = "slow";

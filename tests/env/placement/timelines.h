@@ -38,7 +38,9 @@ inline Placed random_placed(int size, Rng& rng) {
 }
 
 /// What must be escaped somewhere.
-inline const std::string kAwkward = "a<b>&\"c\"\\d'e\nf\x01" "g";
+inline const std::string kAwkward =
+    "a<b>&\"c\"\\d'e\nf\x01"
+    "g";
 
 /// Two nodes on two devices, the second reads what the first writes; everything has an awkward
 /// name.

@@ -10,8 +10,8 @@
 namespace reverie {
 namespace {
 
-using ::testing::HasSubstr;
 using testing::expect_refused;
+using ::testing::HasSubstr;
 
 class TopologyFile : public ::testing::Test {
  protected:
@@ -84,8 +84,9 @@ TEST_F(TopologyFile, WhatIsWrongIsNamed) {
 }
 
 TEST_F(TopologyFile, AWrongNameListsThoseThatAreBuiltIn) {
-  expect_refused([] { read_topology("2xv100"); },
-                 "2xv100: there is no such file; built in are 2xv100-nvlink, 8xh100, cpu+gpu, and cores:N");
+  expect_refused(
+      [] { read_topology("2xv100"); },
+      "2xv100: there is no such file; built in are 2xv100-nvlink, 8xh100, cpu+gpu, and cores:N");
 }
 
 TEST_F(TopologyFile, AGraphMayHoldIt) {

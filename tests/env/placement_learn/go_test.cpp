@@ -151,11 +151,10 @@ INSTANTIATE_TEST_SUITE_P(All, GoKinds, ::testing::Values("go", "go_separate", "g
 /// for both on the other device.
 CostGraph fork_that_fusion_delays() {
   const std::vector<CostNode> nodes{{"a", "light"}, {"b", "heavy"}, {"c", "heavy"}};
-  return CostGraph("fork", {"d"}, nodes, {{10}, {100}, {99}},
-                   {{.producer = 0, .bytes = 1, .transfer = {1}, .readers = {1, 2}}},
-                   CostParts{.kinds = {{1e12, {5}}},
-                             .arithmetic = {{0}, {95}, {94}},
-                             .moved_bytes = {5, 2, 2}});
+  return CostGraph(
+      "fork", {"d"}, nodes, {{10}, {100}, {99}},
+      {{.producer = 0, .bytes = 1, .transfer = {1}, .readers = {1, 2}}},
+      CostParts{.kinds = {{1e12, {5}}}, .arithmetic = {{0}, {95}, {94}}, .moved_bytes = {5, 2, 2}});
 }
 
 std::vector<double> as_numbered() { return {2, 1, 0}; }
@@ -189,12 +188,10 @@ TEST(GoFusion, IsNotDecidedWhereNothingIsFused) {
 
 TEST(GoFusion, SeparateTasksHoldWhatWasBestBefore) {
   // On one device alone all that matters is how much is fused: that is the last task's turn.
-  const CostGraph graph("chain", {"d"}, {{"a", "x"}, {"b", "x"}, {"c", "x"}}, {{10}, {10}, {10}},
-                        {{.producer = 0, .bytes = 2, .readers = {1}},
-                         {.producer = 1, .bytes = 2, .readers = {2}}},
-                        CostParts{.kinds = {{1e12, {5}}},
-                                  .arithmetic = {{0}, {0}, {0}},
-                                  .moved_bytes = {5, 5, 5}});
+  const CostGraph graph(
+      "chain", {"d"}, {{"a", "x"}, {"b", "x"}, {"c", "x"}}, {{10}, {10}, {10}},
+      {{.producer = 0, .bytes = 2, .readers = {1}}, {.producer = 1, .bytes = 2, .readers = {2}}},
+      CostParts{.kinds = {{1e12, {5}}}, .arithmetic = {{0}, {0}, {0}}, .moved_bytes = {5, 5, 5}});
   const Topology one = ideal_devices(1, "d");
   for (const auto& [evaluations, expected] : {std::pair{30, 30}, std::pair{60, 12}}) {
     Evaluator evaluator(graph, one, PlacementObjective::kMakespan, {.evaluations = evaluations},

@@ -77,9 +77,11 @@ TEST_F(AdaptKindTest, TheConfigurationSaysHowManyEpochsCount) {
 
 TEST_F(AdaptKindTest, SaysWhatIsWrongWithAnInput) {
   config_.inputs = {};
-  EXPECT_EQ(error(), "no scenario: name at least one network (NAME.yaml, NAME.onnx) or table (NAME.json)");
+  EXPECT_EQ(error(),
+            "no scenario: name at least one network (NAME.yaml, NAME.onnx) or table (NAME.json)");
   config_.inputs = {"model.pt"};
-  EXPECT_EQ(error(), "model.pt: `adapt` takes networks (NAME.yaml, NAME.onnx) and tables (NAME.json)");
+  EXPECT_EQ(error(),
+            "model.pt: `adapt` takes networks (NAME.yaml, NAME.onnx) and tables (NAME.json)");
   config_.inputs = {directory_ / "none.json"};
   EXPECT_THAT(error(), HasSubstr("none.json"));
 }
@@ -138,9 +140,11 @@ TEST_F(AdaptKindTest, FixedSequencesAreChecked) {
     return std::string();
   };
   EXPECT_EQ(refusal("deepen"),
-            "'deepen' is no decision; give 'go on', or 'deepen' or 'widen' with a block, and a rate of 0.001, 0.01 "
+            "'deepen' is no decision; give 'go on', or 'deepen' or 'widen' with a block, and a "
+            "rate of 0.001, 0.01 "
             "where it shall not be the lowest: 'deepen conv1 at 0.01'");
-  EXPECT_THAT(refusal("deepen first at 0.002"), HasSubstr("'deepen first at 0.002' is no decision"));
+  EXPECT_THAT(refusal("deepen first at 0.002"),
+              HasSubstr("'deepen first at 0.002' is no decision"));
   EXPECT_THAT(refusal("shrink first"), HasSubstr("is no decision"));
   EXPECT_THAT(refusal("NO-OP"), HasSubstr("is no decision"));
   EXPECT_THAT(refusal("go on: first"), HasSubstr("is no decision"));
@@ -157,7 +161,8 @@ TEST_F(AdaptKindTest, FixedSequencesAreNamedAsRunsPrintThem) {
   EXPECT_EQ(decided("widen second at 0.01"), (ChangeAtRate{ChangeKind::kWiden, 2, 0.01}));
   EXPECT_EQ(decided("widen second at 1e-2"), (ChangeAtRate{ChangeKind::kWiden, 2, 0.01}));
   EXPECT_EQ(decided("widen second at high rate"), (ChangeAtRate{ChangeKind::kWiden, 2, 0.01}));
-  EXPECT_EQ(decided("widen second"), (ChangeAtRate{ChangeKind::kWiden, 2, 0.001})) << "the lowest rate";
+  EXPECT_EQ(decided("widen second"), (ChangeAtRate{ChangeKind::kWiden, 2, 0.001}))
+      << "the lowest rate";
   EXPECT_EQ(decided("widen: second"), (ChangeAtRate{ChangeKind::kWiden, 2, 0.001}));
 }
 
@@ -170,8 +175,8 @@ TEST_F(AdaptKindTest, ResultsAreNetworks) {
   const Artifact artifact = one.write(*early.solution, "policy (greedy)", directory_.path());
   EXPECT_EQ(artifact.file, "networks/one.policy-greedy.yaml");
   EXPECT_EQ(load_network(directory_ / artifact.file), job(early).network);
-  const CaseDescription said = one.describe(std::vector<FinishedMethod>{{"early", early.solution, artifact},
-                                                                       {"nothing", nothing.solution, {}}});
+  const CaseDescription said = one.describe(std::vector<FinishedMethod>{
+      {"early", early.solution, artifact}, {"nothing", nothing.solution, {}}});
   EXPECT_THAT(said.columns[0].second,
               ElementsAre("deepen first at 0.001, widen first at 0.001", "go on, go on"));
   EXPECT_THAT(said.plots, SizeIs(1));

@@ -94,7 +94,8 @@ TEST_F(RewriteEvaluationTest, AnEpisodesBestGraphIsItsSolution) {
   }
   const auto best = std::dynamic_pointer_cast<const RewriteSolution>(one.solution(*environment));
   EXPECT_EQ(best->cost.runtime.milliseconds(), environment->info().best);
-  EXPECT_EQ(one.equal(*best, *start), environment->info().best == run(one, "greedy").trace.front().best);
+  EXPECT_EQ(one.equal(*best, *start),
+            environment->info().best == run(one, "greedy").trace.front().best);
   EXPECT_EQ(spec.objective_metric().unit, "ms");
 }
 
@@ -118,16 +119,21 @@ TEST_F(RewriteEvaluationTest, CostsOfWhatRunsAreSaidWhereTheSourceFuses) {
   const auto sentences = [&] {
     const auto all = cases();
     const MethodResult greedy = run(*all->cases()[0], "greedy");
-    return all->cases()[0]->describe(std::vector<FinishedMethod>{{"greedy", greedy.solution, {}}}).sentences;
+    return all->cases()[0]
+        ->describe(std::vector<FinishedMethod>{{"greedy", greedy.solution, {}}})
+        .sentences;
   };
   CostTable table{.device = "some", .library = "some", .driver = "", .profile = "h200"};
-  const auto says_it = ::testing::Contains(HasSubstr("As the machine runs them, fused, the original"));
+  const auto says_it =
+      ::testing::Contains(HasSubstr("As the machine runs them, fused, the original"));
   for (const bool fuses : {false, true}) {
     if (fuses) table.entries["Pointwise(float32 8) {program=\"y = Relu(x0)\"}"].runtime = {1000};
     write_cost_table(directory_ / "costs.h5", table);
     config_.rewrite.cost = "table:" + (directory_ / "costs.h5");
-    if (fuses) EXPECT_THAT(sentences(), says_it);
-    else EXPECT_THAT(sentences(), ::testing::Not(says_it));
+    if (fuses)
+      EXPECT_THAT(sentences(), says_it);
+    else
+      EXPECT_THAT(sentences(), ::testing::Not(says_it));
   }
 }
 

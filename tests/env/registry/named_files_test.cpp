@@ -39,8 +39,7 @@ TEST_F(NamedFiles, ArePathsFromTheFolderThatKeepsThem) {
   EXPECT_EQ(kept_.placement.devices, "2xv100-nvlink");
   EnvironmentConfig generated;
   generated.inputs = {"generate:layers:120:1"};
-  EXPECT_THAT(relative_to("rollouts", generated).inputs,
-              ElementsAre("generate:layers:120:1"));
+  EXPECT_THAT(relative_to("rollouts", generated).inputs, ElementsAre("generate:layers:120:1"));
 }
 
 TEST_F(NamedFiles, AreFoundFromAnyWorkingDirectory) {

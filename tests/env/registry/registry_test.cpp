@@ -99,7 +99,8 @@ TEST_F(EnvironmentRegistry, KnowsItsKindsByName) {
   }
   EXPECT_THAT(names, ElementsAre("rewrite", "adapt", "placement", "toy", "knapsack"));
   config_.kind = "chess";
-  EXPECT_EQ(error(), "there is no environment 'chess'; known are rewrite, adapt, placement, toy, knapsack");
+  EXPECT_EQ(error(),
+            "there is no environment 'chess'; known are rewrite, adapt, placement, toy, knapsack");
 }
 
 TEST_F(EnvironmentRegistry, OptionsStandForKeysOfTheConfiguration) {

@@ -78,8 +78,8 @@ TEST(Regions, ConstantsAndInputsLieWithTheWorkThatFollows) {
   ValueId value = graph.add_input("x", {DType::kFloat32, {4}});
   std::vector<std::pair<NodeId, NodeId>> constants;  // each with its user
   for (int i = 0; i < 6; ++i) {
-    const ValueId weight = graph.add_constant(
-        Weight::fill({DType::kFloat32, {4}}, 0.1, fmt::format("w{}", i)));
+    const ValueId weight =
+        graph.add_constant(Weight::fill({DType::kFloat32, {4}}, 0.1, fmt::format("w{}", i)));
     value = graph.add("Add", {value, weight});
     constants.emplace_back(graph.producer(weight), graph.producer(value));
   }

@@ -29,8 +29,8 @@ std::unique_ptr<RewriteEnvironment> make(std::vector<Chains> graphs, RewriteEnvC
   std::vector<StartGraph> starts;
   for (const Chains& operators : graphs)
     starts.push_back({"g" + std::to_string(starts.size()), chains(operators)});
-  return std::make_unique<RewriteEnvironment>(std::move(starts), unary_rules(), unary_cost(), config,
-                                              std::move(measure));
+  return std::make_unique<RewriteEnvironment>(std::move(starts), unary_rules(), unary_cost(),
+                                              config, std::move(measure));
 }
 
 RewriteEnvConfig with_reward(RewardKind reward, int horizon = 20) {
@@ -49,8 +49,8 @@ RewriteEnvConfig with_regions(int nodes, int max_locations = 200) {
 }
 
 /// Three times the same chain and one of its own.
-const Chains kRepeated = {{"Sqrt", "Exp", "Relu"}, {"Sqrt", "Exp", "Relu"}, {"Sqrt", "Tanh"},
-                          {"Sqrt", "Exp", "Relu"}};
+const Chains kRepeated = {
+    {"Sqrt", "Exp", "Relu"}, {"Sqrt", "Exp", "Relu"}, {"Sqrt", "Tanh"}, {"Sqrt", "Exp", "Relu"}};
 
 int rule(const char* name) { return unary_rules()->find(name); }
 
@@ -58,7 +58,10 @@ INSTANTIATE_TEST_SUITE_P(
     Rewrite, EnvironmentConformance,
     ::testing::Values(
         EnvironmentCase{"one_graph", [] { return make({kMixed}); }},
-        EnvironmentCase{"two_graphs", [] { return make({kMixed, kOther}); }},
+        EnvironmentCase{"two_graphs",
+                        [] {
+                          return make({kMixed, kOther});
+                        }},
         EnvironmentCase{"few_locations",
                         [] {
                           RewriteEnvConfig config = with_reward(RewardKind::kWeighted);
@@ -67,7 +70,9 @@ INSTANTIATE_TEST_SUITE_P(
                         }},
         EnvironmentCase{"regions", [] { return make({kMixed}, with_regions(2)); }},
         EnvironmentCase{"regions_of_two_graphs",
-                        [] { return make({kMixed, {{"Tanh", "Exp"}}}, with_regions(3)); }},
+                        [] {
+                          return make({kMixed, {{"Tanh", "Exp"}}}, with_regions(3));
+                        }},
         EnvironmentCase{"regions_and_few_locations",
                         [] { return make({kRepeated}, with_regions(2, 2)); }},
         EnvironmentCase{"regions_from_some_starts",
@@ -82,14 +87,18 @@ INSTANTIATE_TEST_SUITE_P(
                           return translated(std::move(env), known);
                         }},
         EnvironmentCase{.name = "ends_by_itself",
-                        .make = [] { return make({{{"Sqrt", "Tanh"}}}); },
+                        .make =
+                            [] {
+                              return make({{{"Sqrt", "Tanh"}}});
+                            },
                         .reaches_horizon = false},
         EnvironmentCase{"measured",
                         [] {
-                          return make({kMixed}, with_reward(RewardKind::kMeasuredEveryK),
-                                      [](const Graph&, const Graph& graph) {
-                                        return RelativeTime{static_cast<double>(graph.node_count()), 1};
-                                      });
+                          return make(
+                              {kMixed}, with_reward(RewardKind::kMeasuredEveryK),
+                              [](const Graph&, const Graph& graph) {
+                                return RelativeTime{static_cast<double>(graph.node_count()), 1};
+                              });
                         }}),
     environment_case_name);
 
@@ -135,7 +144,8 @@ std::unique_ptr<Environment> from_second_start(const std::string& before) {
 
 TEST(RewriteTranslated, TheKnownRulesAloneAreMatchedAndKeepTheirNumbers) {
   const auto before = from_second_start("");
-  const auto after = from_second_start("rule new\nmatch\n  y = Exp(x)\nreplace\n  y = Identity(x)\n");
+  const auto after =
+      from_second_start("rule new\nmatch\n  y = Exp(x)\nreplace\n  y = Identity(x)\n");
   ASSERT_NE(after->spec().horizon, before->spec().horizon);  // as it follows from the matches
   const auto again = translated(after->fork(), before->spec());
   EXPECT_EQ(again->spec().horizon, after->spec().horizon);
@@ -165,16 +175,18 @@ TEST(RewriteRewards, WeightedSumsItsTerms) {
   auto env = make({{{"Sqrt"}}}, config);  // FLOPs and bytes are 0 here, launches stay at 2
   EXPECT_NEAR(env->step({rule("shave"), 0, 0}).reward, 0.5 * 100.0 * 2 / 7, 1e-9);
   const Cost before{{100}, 40, 20, 10}, after{{50}, 30, 25, 8};
-  EXPECT_NEAR(weighted_fall({.runtime = 1, .flops = 1, .bytes = 1, .launches = 1}, before, after,
-                            before),
-              50 + 25 - 25 + 20, 1e-9);
+  EXPECT_NEAR(
+      weighted_fall({.runtime = 1, .flops = 1, .bytes = 1, .launches = 1}, before, after, before),
+      50 + 25 - 25 + 20, 1e-9);
 }
 
 TEST(RewriteRewards, MeasuredEveryKAndAtTheEnd) {
   RewriteEnvConfig config = with_reward(RewardKind::kMeasuredEveryK);
   config.measure_every = 2;
   int calls = 0;
-  const auto measure = [&calls](const Graph&, const Graph&) { return RelativeTime{1 - 0.1 * ++calls, 1}; };
+  const auto measure = [&calls](const Graph&, const Graph&) {
+    return RelativeTime{1 - 0.1 * ++calls, 1};
+  };
   auto env = make({{{"Sqrt", "Sqrt", "Sqrt", "Exp"}}}, config, measure);
   EXPECT_EQ(calls, 0) << "the start is what all is measured against";
   EXPECT_EQ(env->step({rule("shave"), 0, 0}).reward, 0);
@@ -191,7 +203,9 @@ TEST(RewriteRewards, MeasuredEveryKAndAtTheEnd) {
 TEST(RewriteRewards, AMeasuredRewardAfterAnotherEpisodeStartsAtTheOriginal) {
   RewriteEnvConfig config = with_reward(RewardKind::kMeasuredEveryK);
   config.measure_every = 1;
-  auto env = make({{{"Sqrt", "Sqrt", "Exp"}}}, config, [](const Graph&, const Graph&) { return RelativeTime{0.7, 1}; });
+  auto env = make({{{"Sqrt", "Sqrt", "Exp"}}}, config, [](const Graph&, const Graph&) {
+    return RelativeTime{0.7, 1};
+  });
   for (int episode = 0; episode < 2; ++episode) {
     EXPECT_NEAR(env->step({rule("shave"), 0, 0}).reward, 30, 1e-9);
     EXPECT_NEAR(env->step({rule("shave"), 0, 0}).reward, 0, 1e-9);
@@ -227,9 +241,12 @@ TEST(RewriteEnvironmentMeasures, NoGraphWithNodesThatCannotBeRun) {
   const std::vector<TensorType> types = {graph.type(last)};
   const auto attributes = std::make_shared<const Attributes>(Attributes{
       {"op", std::string("Odd")}, {"domain", std::string("custom")}, {"proto", std::string("p")}});
-  graph.add_output("odd", graph.output(graph.add_node(opaque_op(), std::span(&last, 1), attributes, types)));
+  graph.add_output(
+      "odd", graph.output(graph.add_node(opaque_op(), std::span(&last, 1), attributes, types)));
   const std::vector<StartGraph> starts = {{"plain", chains({{"Sqrt"}})}, {"odd", graph}};
-  const auto measure = [](const Graph&, const Graph&) { return RelativeTime{.ratio = 0.75, .measurements = 1}; };
+  const auto measure = [](const Graph&, const Graph&) {
+    return RelativeTime{.ratio = 0.75, .measurements = 1};
+  };
   RewriteEnvConfig config = with_reward(RewardKind::kRuntime);
   const RewriteEnvironment env(starts, unary_rules(), unary_cost(), config, measure);
   EXPECT_FALSE(env.spec().measurable);
@@ -377,7 +394,8 @@ match
   y = Add(a, b)
 replace
   y = Add(b, a)
-)", "turning"));
+)",
+                                                                    "turning"));
   Graph graph;
   ValueId sides[2];
   for (ValueId& side : sides) {
@@ -463,8 +481,7 @@ TEST(RewriteFeatures, HaveAColumnForEachName) {
 TEST(RewriteFeatures, DescribeNodesEdgesAndConstants) {
   Graph graph;
   const ValueId x = graph.add_input("x", {DType::kFloat32, {2, 3}});
-  const ValueId w = graph.add_constant(
-      Weight::fill({DType::kFloat32, {3, 7}}, 0.1, "w"));
+  const ValueId w = graph.add_constant(Weight::fill({DType::kFloat32, {3, 7}}, 0.1, "w"));
   const ValueId doubled = graph.add("Neg", {w});
   graph.add_output("y", graph.add("MatMul", {graph.add("Relu", {x}), doubled},
                                   {{"activation", std::string("relu")}}));

@@ -58,7 +58,8 @@ class Stubborn : public Policy {
   PolicyDecision act(const LatentObservation& observation, bool, Rng&) override {
     const auto size = observation.z.size(0);
     return {latent_actions(std::vector<Action>(static_cast<size_t>(size), action_)),
-            torch::zeros({size}), {}};
+            torch::zeros({size}),
+            {}};
   }
 
  private:

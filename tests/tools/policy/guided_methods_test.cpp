@@ -21,9 +21,9 @@ namespace {
 
 using ::testing::HasSubstr;
 
-const std::vector<std::string> kMethods = {"no-op", "policy (greedy)", "policy (sampled)",
-                                           "policy beam", "random", "greedy",
-                                           "rule list", "taso"};
+const std::vector<std::string> kMethods = {
+    "no-op",  "policy (greedy)", "policy (sampled)", "policy beam",
+    "random", "greedy",          "rule list",        "taso"};
 
 EvaluationConfig quick() {
   EvaluationConfig config;
@@ -54,8 +54,9 @@ struct TinyCase {
   StartReport evaluated(const EvaluationConfig& config, bool guided = true) {
     const EvaluationInputs inputs{policy, directory.path(), 3,
                                   [this](const std::string& what) { said += what + "\n"; }};
-    return evaluate_start(*start, guided ? guided_methods(*start, policy, {})
-                                         : std::vector<EvaluationMethod>{}, inputs, config);
+    return evaluate_start(
+        *start, guided ? guided_methods(*start, policy, {}) : std::vector<EvaluationMethod>{},
+        inputs, config);
   }
 
   TemporaryDirectory directory;
@@ -89,8 +90,8 @@ TEST_F(EvaluateRewritingTest, EveryMethodRunsWithItsSeeds) {
   ASSERT_EQ(report_->best.size(), kMethods.size());
   for (size_t i = 0; i < kMethods.size(); ++i) {
     EXPECT_EQ(report_->best[i].method, kMethods[i]);
-    const bool draws = kMethods[i] == "policy (sampled)" || kMethods[i] == "random" ||
-                       kMethods[i] == "rule list";
+    const bool draws =
+        kMethods[i] == "policy (sampled)" || kMethods[i] == "random" || kMethods[i] == "rule list";
     EXPECT_EQ(runs[kMethods[i]], draws ? 2 : 1) << kMethods[i];
   }
 }
@@ -129,7 +130,8 @@ TEST_F(EvaluateRewritingTest, BaselinesAreTheSearches) {
 
 TEST_F(EvaluateRewritingTest, ThePolicyPlaysAsItDoesAsASearch) {
   const PolicySearchConfig sampled{.env = scene_->tiny.env, .greedy = false, .episodes = 2};
-  const auto search = policy_method(scene_->policy, scene_->tiny.rules, scene_->start->cost(), sampled);
+  const auto search =
+      policy_method(scene_->policy, scene_->tiny.rules, scene_->start->cost(), sampled);
   const RewriteState start(scene_->tiny.graph, scene_->tiny.rules, scene_->start->cost());
   for (size_t i = 2; i < 4; ++i) {
     const MethodRun& run = report_->runs.at(i);
@@ -144,7 +146,9 @@ TEST_F(EvaluateRewritingTest, ThePolicyPlaysAsItDoesAsASearch) {
 
 TEST_F(EvaluateRewritingTest, NoMethodLivesOnWhatAnotherLookedUp) {
   for (const MethodRun& run : report_->runs)
-    if (run.method != "no-op" && run.method != "random") { EXPECT_GT(run.cost_lookups, 0) << run.method; }
+    if (run.method != "no-op" && run.method != "random") {
+      EXPECT_GT(run.cost_lookups, 0) << run.method;
+    }
 }
 
 TEST(EvaluateRewriting, EpisodesLastAsManyHorizonsAsItIsTold) {
@@ -157,11 +161,14 @@ TEST(EvaluateRewriting, WhatCannotBeRunIsNotMeasured) {
   Graph odd = testing::TinyPolicy().graph;
   const ValueId last = odd.outputs()[0].value;
   // A NodeProto of one input, one output, this op_type and domain.
-  const std::string node = "\x0a\x01x\x12\x01y\x22\x03Odd\x3a\x06" "custom";
+  const std::string node =
+      "\x0a\x01x\x12\x01y\x22\x03Odd\x3a\x06"
+      "custom";
   const std::vector<TensorType> types = {odd.type(last)};
   const auto attributes = std::make_shared<const Attributes>(
       Attributes{{"op", std::string("Odd")}, {"domain", std::string("custom")}, {"proto", node}});
-  odd.add_output("odd", odd.output(odd.add_node(opaque_op(), std::span(&last, 1), attributes, types)));
+  odd.add_output("odd",
+                 odd.output(odd.add_node(opaque_op(), std::span(&last, 1), attributes, types)));
   ModelInfo info;
   info.opset_imports["custom"] = 1;
   TinyCase scene({3, true, 1}, &odd, info);

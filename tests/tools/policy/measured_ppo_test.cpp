@@ -16,7 +16,8 @@ namespace {
 using ::testing::SizeIs;
 
 RewriteState world() {
-  return testing::unary_state({{"Tanh", "Exp", "Relu"}, {"Sqrt", "Relu", "Tanh"}, {"Tanh", "Relu"}});
+  return testing::unary_state(
+      {{"Tanh", "Exp", "Relu"}, {"Sqrt", "Relu", "Tanh"}, {"Tanh", "Relu"}});
 }
 
 /// Where Add is dear and Abs is too, against what the costs of the unary world say.
@@ -24,8 +25,8 @@ class CountedMachine {
  public:
   static double truth(const Graph& graph) {
     static const std::map<std::string, double> nanoseconds = {
-        {"Tanh", 30}, {"Sigmoid", 25}, {"Neg", 5}, {"Exp", 9}, {"Log", 15}, {"Sqrt", 10},
-        {"Abs", 20},  {"Relu", 10},    {"Add", 25}, {"Floor", 3}};
+        {"Tanh", 30}, {"Sigmoid", 25}, {"Neg", 5},   {"Exp", 9},  {"Log", 15},
+        {"Sqrt", 10}, {"Abs", 20},     {"Relu", 10}, {"Add", 25}, {"Floor", 3}};
     double sum = 0;
     for (const NodeId node : graph.nodes())
       if (graph.is_work(node)) sum += nanoseconds.at(graph.op(node).name);
@@ -65,8 +66,8 @@ SearchOptions options_with(int64_t budget) {
 class MeasuredPpo : public ::testing::TestWithParam<bool> {
  protected:
   SearchResult search(const SearchOptions& options) {
-    return measured_search(ppo_on_measurements(small_config(GetParam())),
-                           machine_.as_new_timer())(world(), options);
+    return measured_search(ppo_on_measurements(small_config(GetParam())), machine_.as_new_timer())(
+        world(), options);
   }
   double mean_time(size_t begin, size_t end) const {
     double sum = 0;
@@ -124,9 +125,9 @@ TEST_P(MeasuredPpo, MeasuresEachGraphOnceWithinItsBudget) {
 }
 
 TEST_P(MeasuredPpo, EndsWhereNothingNewComes) {
-  const SearchResult result = measured_search(ppo_on_measurements(small_config(GetParam())),
-                                              machine_.as_new_timer())(
-      testing::unary_state({{"Sqrt"}}), options_with(100));
+  const SearchResult result =
+      measured_search(ppo_on_measurements(small_config(GetParam())), machine_.as_new_timer())(
+          testing::unary_state({{"Sqrt"}}), options_with(100));
   EXPECT_EQ(result.stopped_by, StoppedBy::kExhausted);
   EXPECT_THAT(machine_.measured, SizeIs(2));
 }

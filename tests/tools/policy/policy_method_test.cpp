@@ -184,10 +184,11 @@ TEST_F(PolicyMethodTest, RefusesOtherRules) {
   EXPECT_THROW(policy_method(trained_, other, tiny_.cost, {tiny_.env})(foreign, {}), InputError);
 }
 
-/// A rule that the policy doesn't know stands before those that it knows: it is not applied, and the
-/// steps are told by the numbers of all rules.
+/// A rule that the policy doesn't know stands before those that it knows: it is not applied, and
+/// the steps are told by the numbers of all rules.
 TEST_F(PolicyMethodTest, SearchesWhereThereAreMoreRules) {
-  RuleSet more = RuleSet::parse("rule twice\nmatch\n  y = Relu(x)\nreplace\n  y = Relu(Relu(x))\n", "test");
+  RuleSet more =
+      RuleSet::parse("rule twice\nmatch\n  y = Relu(x)\nreplace\n  y = Relu(Relu(x))\n", "test");
   more.append(*tiny_.rules);
   const auto rules = std::make_shared<const RuleSet>(std::move(more));
   const RewriteState start(tiny_.graph, rules, tiny_.cost);
@@ -214,8 +215,8 @@ TinyPolicy tiny_with_regions() {
 
 class PolicyOfRegionsTest : public ::testing::TestWithParam<PolicySearchKind> {
  protected:
-  /// Searches by a policy that was trained on graphs of these names, in the environment that its file
-  /// names.
+  /// Searches by a policy that was trained on graphs of these names, in the environment that its
+  /// file names.
   SearchResult search(const EnvSpec& trained_on) {
     tiny_.save(directory_ / "policy.pt", trained_on);
     const TrainedPolicy trained = load_trained_policy(directory_ / "policy.pt");
@@ -258,7 +259,8 @@ TEST_F(PolicyMethodTest, TheFileSaysWhichEnvironmentItIsFor) {
   tiny.env.reward = RewardKind::kWeighted;
   tiny.save(directory_ / "regions.pt");
   const RewriteEnvConfig kept =
-      environment_from(load_trained_policy(directory_ / "regions.pt").environment).rewrite.environment;
+      environment_from(load_trained_policy(directory_ / "regions.pt").environment)
+          .rewrite.environment;
   EXPECT_EQ(dump_config(kept), dump_config(tiny.env));
   EXPECT_NE(dump_config(kept), dump_config(RewriteEnvConfig{}));
 }

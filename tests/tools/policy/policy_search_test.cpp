@@ -19,7 +19,8 @@ enum : int { kThere, kBack, kClimb, kLeap, kShave, kWeigh, kNoOp };
 
 /// Those of the unary world, neutral swaps first: ties are no help.
 std::shared_ptr<const RuleSet> rules() {
-  static const std::vector<std::string> order = {"there", "back", "climb", "leap", "shave", "weigh"};
+  static const std::vector<std::string> order = {"there", "back",  "climb",
+                                                 "leap",  "shave", "weigh"};
   static const auto set = std::make_shared<const RuleSet>(testing::unary_rules()->subset(order));
   return set;
 }
@@ -28,7 +29,7 @@ std::shared_ptr<const RuleSet> rules() {
 class ToldPolicy : public Policy {
  public:
   std::map<int64_t, double> weights;  ///< 1 where nothing is said
-  LatentObservation shown;  ///< what it was asked about last
+  LatentObservation shown;            ///< what it was asked about last
 
   std::string name() const override { return "told"; }
   PolicyDecision act(const LatentObservation&, bool, Rng&) override {
@@ -55,8 +56,8 @@ class ToldPolicy : public Policy {
             log_probability.push_back(static_cast<float>(std::log(weight(a) / total)));
           }
     }
-    return {torch::tensor(state, torch::kInt64), latent_actions(actions), torch::tensor(log_probability),
-            torch::zeros({totals.size(0)})};
+    return {torch::tensor(state, torch::kInt64), latent_actions(actions),
+            torch::tensor(log_probability), torch::zeros({totals.size(0)})};
   }
 
  private:
@@ -137,8 +138,9 @@ TEST(PolicyBeamTest, GainsOutweighPriorsAsTheWeightSays) {
   EXPECT_LT(scene.beam(1).best_cost.runtime, scene.start().cost().runtime);
 }
 
-/// "climb" is unlikely at first and "leap" likely after it. Whether its second action alone counts or the
-/// whole way decides what is built: of the likely "there" first, then "climb" or "shave", or of "climb" first.
+/// "climb" is unlikely at first and "leap" likely after it. Whether its second action alone counts
+/// or the whole way decides what is built: of the likely "there" first, then "climb" or "shave", or
+/// of "climb" first.
 TEST(PolicyBeamTest, RanksWaysByTheProductOfTheirPriors) {
   ChainScene scene{{"Tanh"}, {"Exp"}, {"Sqrt"}};
   scene.policy->weights = {{kThere, 20}, {kBack, 20}, {kClimb, 1}, {kShave, 0.5}, {kLeap, 8}};
@@ -278,7 +280,8 @@ TEST(PolicyBeamTest, APolicyThatOnlyChoosesIsRefused) {
 
 TEST(PolicyPriorTest, ShowsWhatTheLiveEnvironmentShows) {
   const ChainScene scene = hidden_gains();
-  const std::pair<int, int> way[] = {{kClimb, 1}, {kThere, 2}, {kLeap, 0}};  // and which of its choices
+  const std::pair<int, int> way[] = {
+      {kClimb, 1}, {kThere, 2}, {kLeap, 0}};  // and which of its choices
   const PolicyPrior prior(scene.trained, scene.environment().spec(), 100);
   LiveLatentEnvironment live(scene.environment(), scene.trained.encoder, scene.trained.world, 1);
   LatentObservation expected = live.reset(0);

@@ -17,8 +17,8 @@ KernelPtr prepare_any_pooling(const ContextPtr& context, const Pooling& call) {
   const PoolingWork work = work_of(call);
   const int64_t elements = work.planes * work.out[0] * work.out[1] * work.out[2];
   return make_kernel([=](Memory memory, std::byte*) {
-    pool<<<blocks_for(*context, elements), kThreads, 0, context->stream()>>>(
-        work, memory[0], memory[1], elements);
+    pool<<<blocks_for(*context, elements), kThreads, 0, context->stream()>>>(work, memory[0],
+                                                                             memory[1], elements);
     check(cudaGetLastError(), "launch of Pooling");
   });
 }

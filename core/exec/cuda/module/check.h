@@ -10,8 +10,8 @@
 /// Every status is checked, and every handle owned.
 namespace reverie::device::cuda {
 
-/// For anything but success InputError "CUDA: <what> failed: <name>: <text>", DeviceError where the GPU will
-/// not serve this process any more.
+/// For anything but success InputError "CUDA: <what> failed: <name>: <text>", DeviceError where the
+/// GPU will not serve this process any more.
 void check(cudaError_t status, const char* what);
 void check(cudnnStatus_t status, const char* what);
 void check(cublasStatus_t status, const char* what);

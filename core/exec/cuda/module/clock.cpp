@@ -6,8 +6,8 @@
 namespace reverie::device::cuda {
 namespace {
 
-/// The part of NVML that is needed, with the names and types of its documentation; the toolkit need not have
-/// its header.
+/// The part of NVML that is needed, with the names and types of its documentation; the toolkit need
+/// not have its header.
 class Nvml {
  public:
   Nvml() {

@@ -32,7 +32,7 @@ struct Context {
   int ordinal;
   Precision precision;
   int multiprocessors = 0;
-  int shared_bytes = 0;  ///< that a block can have
+  int shared_bytes = 0;                 ///< that a block can have
   mutable std::vector<Stream> streams;  ///< by queue
   mutable size_t queue = 0;             ///< that is in use
   Cudnn cudnn;

@@ -182,8 +182,7 @@ std::optional<Plan> plan_of(const Context& context, const Convolution& call,
   size_t available = 0, total = 0;
   check(cudaMemGetInfo(&available, &total), "cudaMemGetInfo");
   const int64_t limit = std::min(kWorkspaceLimit, static_cast<int64_t>(available / 4));
-  const bool full_float32 =
-      call.dtype == DType::kFloat32 && context.precision != Precision::kTf32;
+  const bool full_float32 = call.dtype == DType::kFloat32 && context.precision != Precision::kTf32;
   auto execution = plan_for(context, graph.back(), full_float32, limit, failure);
   if (!execution) return std::nullopt;
   std::vector<int64_t> ids = {kX, kFilter, kResult};

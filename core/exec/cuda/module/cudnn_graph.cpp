@@ -23,7 +23,8 @@ std::vector<Descriptor> proposals(const Descriptor& graph, cudnnBackendHeurMode_
         "cudnnBackendGetAttribute of engines");
   };
   int64_t count = 0, filled = 0;
-  if (!heuristics.can_finalize(failure) || !get_results(0, &count, nullptr) || count == 0) return {};
+  if (!heuristics.can_finalize(failure) || !get_results(0, &count, nullptr) || count == 0)
+    return {};
   std::vector<Descriptor> configurations;
   std::vector<cudnnBackendDescriptor_t> raw;
   for (int64_t i = 0; i < count; ++i)
@@ -105,7 +106,8 @@ bool Failure::succeeded(cudnnStatus_t status, const char* what) {
 }
 
 std::optional<ExecutionPlan> plan_for(const Context& context, const Descriptor& graph,
-                                      bool full_float32, int64_t workspace_limit, Failure& failure) {
+                                      bool full_float32, int64_t workspace_limit,
+                                      Failure& failure) {
   std::optional<ExecutionPlan> least;
   for (const auto mode : {CUDNN_HEUR_MODE_A, CUDNN_HEUR_MODE_B, CUDNN_HEUR_MODE_FALLBACK}) {
     for (Descriptor& configuration : proposals(graph, mode, failure)) {

@@ -10,8 +10,8 @@
 /// The part of cuDNN's graph interface that is needed here.
 namespace reverie::device::cuda {
 
-/// Whether the library does not want what it was given, rather than being out of order itself, out of memory or
-/// not all there.
+/// Whether the library does not want what it was given, rather than being out of order itself, out
+/// of memory or not all there.
 constexpr bool is_refusal(cudnnStatus_t status) {
   return status >= CUDNN_STATUS_BAD_PARAM && status < CUDNN_STATUS_INTERNAL_ERROR &&
          status != CUDNN_STATUS_NOT_SUPPORTED_SUBLIBRARY_UNAVAILABLE;
@@ -70,7 +70,8 @@ struct ExecutionPlan {
 
 /// The first plan of the library's own order that needs `workspace_limit` bytes at most; where
 /// there is none, that with the least workspace. `full_float32`: none that rounds float32 operands.
-/// Partial sums are never of less than float32. Nothing is launched. `failure` takes what went wrong on the way.
+/// Partial sums are never of less than float32. Nothing is launched. `failure` takes what went
+/// wrong on the way.
 std::optional<ExecutionPlan> plan_for(const Context& context, const Descriptor& graph,
                                       bool full_float32, int64_t workspace_limit, Failure& failure);
 

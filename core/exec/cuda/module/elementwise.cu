@@ -28,9 +28,9 @@ struct UnitWork {
 };
 
 template <DType kDType>
-using StoredOf = std::conditional_t<
-    kDType == DType::kFloat32, float,
-    std::conditional_t<kDType == DType::kFloat16, __half, __nv_bfloat16>>;
+using StoredOf =
+    std::conditional_t<kDType == DType::kFloat32, float,
+                       std::conditional_t<kDType == DType::kFloat16, __half, __nv_bfloat16>>;
 
 template <typename T, int kWidth>
 struct alignas(sizeof(T) * kWidth) UnitOf {
@@ -93,10 +93,14 @@ using UnitKernel = void (*)(UnitWork, Pointers);
 template <DType kDType, int kWidth>
 UnitKernel kernel_of_any(int operands) {
   switch (operands) {
-    case 1: return unit_elements<kDType, kWidth, 1, kAnyFunction>;
-    case 2: return unit_elements<kDType, kWidth, 2, kAnyFunction>;
-    case 3: return unit_elements<kDType, kWidth, 3, kAnyFunction>;
-    default: return unit_elements<kDType, kWidth, 5, kAnyFunction>;
+    case 1:
+      return unit_elements<kDType, kWidth, 1, kAnyFunction>;
+    case 2:
+      return unit_elements<kDType, kWidth, 2, kAnyFunction>;
+    case 3:
+      return unit_elements<kDType, kWidth, 3, kAnyFunction>;
+    default:
+      return unit_elements<kDType, kWidth, 5, kAnyFunction>;
   }
 }
 
@@ -104,7 +108,8 @@ UnitKernel kernel_of_any(int operands) {
 template <DType kDType>
 UnitKernel wide_kernel_of(Function function, int operands) {
 #define REVERIE_CASE(name, count) \
-  case Function::name: return unit_elements<kDType, kWide, count, static_cast<int>(Function::name)>
+  case Function::name:            \
+    return unit_elements<kDType, kWide, count, static_cast<int>(Function::name)>
   switch (function) {
     REVERIE_CASE(kIdentity, 1);
     REVERIE_CASE(kRelu, 1);
@@ -126,7 +131,8 @@ UnitKernel wide_kernel_of(Function function, int operands) {
     REVERIE_CASE(kMax, 2);
     REVERIE_CASE(kSum, 3);
     REVERIE_CASE(kNormalize, 5);
-    default: return kernel_of_any<kDType, kWide>(operands);
+    default:
+      return kernel_of_any<kDType, kWide>(operands);
   }
 #undef REVERIE_CASE
 }
@@ -139,9 +145,12 @@ UnitKernel kernel_of_type(const ElementwiseWork& work, int width) {
 
 UnitKernel kernel_of(const ElementwiseWork& work, int width) {
   switch (work.result) {
-    case DType::kFloat32: return kernel_of_type<DType::kFloat32>(work, width);
-    case DType::kFloat16: return kernel_of_type<DType::kFloat16>(work, width);
-    default: return kernel_of_type<DType::kBFloat16>(work, width);
+    case DType::kFloat32:
+      return kernel_of_type<DType::kFloat32>(work, width);
+    case DType::kFloat16:
+      return kernel_of_type<DType::kFloat16>(work, width);
+    default:
+      return kernel_of_type<DType::kBFloat16>(work, width);
   }
 }
 
@@ -206,9 +215,9 @@ bool are_aligned(const UnitWork& units, const Pointers& memory, int operands, in
 KernelPtr prepare(const ContextPtr& context, const Elementwise& call) {
   ElementwiseWork work = work_of(call);
   if (work.elements == 0) return nothing_to_do();
-  work.axes = merge_axes(work.axes, work.extents,
-                         {work.strides[0], work.strides[1], work.strides[2], work.strides[3],
-                          work.strides[4]});
+  work.axes = merge_axes(
+      work.axes, work.extents,
+      {work.strides[0], work.strides[1], work.strides[2], work.strides[3], work.strides[4]});
   const int width = width_of(work);
   UnitKernel kernel = fits_units(work) ? kernel_of(work, width) : nullptr;
   const UnitWork units = units_of(work, width);
@@ -218,8 +227,8 @@ KernelPtr prepare(const ContextPtr& context, const Elementwise& call) {
     for (int i = 0; i < work.operands; ++i) pointers.reads[i] = memory[static_cast<size_t>(i)];
     pointers.write = memory.back();
     if (kernel != nullptr && are_aligned(units, pointers, work.operands, bytes)) {
-      kernel<<<blocks_for(*context, units.units), kThreads, 0, context->stream()>>>(
-          units, pointers);
+      kernel<<<blocks_for(*context, units.units), kThreads, 0, context->stream()>>>(units,
+                                                                                    pointers);
     } else {
       any_elements<<<blocks_for(*context, work.elements), kThreads, 0, context->stream()>>>(
           work, pointers);

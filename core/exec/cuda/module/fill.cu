@@ -56,12 +56,17 @@ KernelPtr prepare(const ContextPtr& context, const Fill& call) {
   if (call.elements == 0) return nothing_to_do();
   switch (call.dtype) {
     case DType::kFloat32:
-    case DType::kInt32: return fill_with<uint32_t>(context, call);
+    case DType::kInt32:
+      return fill_with<uint32_t>(context, call);
     case DType::kFloat16:
-    case DType::kBFloat16: return fill_with<uint16_t>(context, call);
-    case DType::kInt64: return fill_with<uint64_t>(context, call);
-    case DType::kBool: return fill_with<uint8_t>(context, call);
-    default: return nullptr;
+    case DType::kBFloat16:
+      return fill_with<uint16_t>(context, call);
+    case DType::kInt64:
+      return fill_with<uint64_t>(context, call);
+    case DType::kBool:
+      return fill_with<uint8_t>(context, call);
+    default:
+      return nullptr;
   }
 }
 

@@ -52,7 +52,7 @@ void launch(const Context& context, Gather call, Memory memory) {
   call.inner_bytes /= static_cast<int64_t>(sizeof(Unit));
   const unsigned blocks = blocks_for(context, call.outer * call.count * call.inner_bytes);
   gather<Unit><<<blocks, kThreads, 0, context.stream()>>>(call, memory[0], memory[1], memory[2],
-                                                              context.index_error.get());
+                                                          context.index_error.get());
   check(cudaGetLastError(), "launch of Gather");
 }
 

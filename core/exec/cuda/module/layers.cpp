@@ -67,14 +67,13 @@ KernelPtr prepare(const ContextPtr& context, const Pooling& call) {
   // Whether cuDNN pools bfloat16 is not documented.
   if (!is_ordinary(call.window) || !is_small || call.dtype == DType::kBFloat16)
     return prepare_any_pooling(context, call);
-  return make_kernel([context, pooling = describe(call),
-                      x = describe(call.dtype, 1, call.planes, in[1], in[2]),
-                      y = describe(call.dtype, 1, call.planes, out[1], out[2])](Memory memory,
-                                                                                std::byte*) {
-    check(cudnnPoolingForward(context->cudnn.get(), pooling.get(), &kOne, x.get(), memory[0],
-                              &kZero, y.get(), memory[1]),
-          "cudnnPoolingForward");
-  });
+  return make_kernel(
+      [context, pooling = describe(call), x = describe(call.dtype, 1, call.planes, in[1], in[2]),
+       y = describe(call.dtype, 1, call.planes, out[1], out[2])](Memory memory, std::byte*) {
+        check(cudnnPoolingForward(context->cudnn.get(), pooling.get(), &kOne, x.get(), memory[0],
+                                  &kZero, y.get(), memory[1]),
+              "cudnnPoolingForward");
+      });
 }
 
 KernelPtr prepare(const ContextPtr& context, const Softmax& call) {

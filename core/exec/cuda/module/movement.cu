@@ -110,8 +110,8 @@ Ready widened(Ready piece) {
   const auto is_wide = [&](int64_t by) {
     bool divides = work.extents[inner] % by == 0 && work.source % by == 0 && work.target % by == 0;
     for (int axis = 0; axis < inner; ++axis)
-      divides = divides && work.source_strides[axis] % by == 0 &&
-                work.target_strides[axis] % by == 0;
+      divides =
+          divides && work.source_strides[axis] % by == 0 && work.target_strides[axis] % by == 0;
     return divides;
   };
   int64_t by = 16 / piece.element_bytes;
@@ -215,21 +215,34 @@ class MovementKernel final : public Kernel {
     const dim3 grid(blocks_for(*context_, most), static_cast<unsigned>(count));
     const cudaStream_t stream = context_->stream();
     switch (bytes) {
-      case 1: move_pieces<uint8_t><<<grid, kThreads, 0, stream>>>(group); break;
-      case 2: move_pieces<uint16_t><<<grid, kThreads, 0, stream>>>(group); break;
-      case 4: move_pieces<uint32_t><<<grid, kThreads, 0, stream>>>(group); break;
-      case 8: move_pieces<uint64_t><<<grid, kThreads, 0, stream>>>(group); break;
-      default: move_pieces<uint4><<<grid, kThreads, 0, stream>>>(group);
+      case 1:
+        move_pieces<uint8_t><<<grid, kThreads, 0, stream>>>(group);
+        break;
+      case 2:
+        move_pieces<uint16_t><<<grid, kThreads, 0, stream>>>(group);
+        break;
+      case 4:
+        move_pieces<uint32_t><<<grid, kThreads, 0, stream>>>(group);
+        break;
+      case 8:
+        move_pieces<uint64_t><<<grid, kThreads, 0, stream>>>(group);
+        break;
+      default:
+        move_pieces<uint4><<<grid, kThreads, 0, stream>>>(group);
     }
     check(cudaGetLastError(), "launch of Movement");
   }
 
   void launch_transposition(const Transposition& piece, Memory memory) const {
     switch (element_bytes_) {
-      case 1: return launch_tiles<uint8_t>(piece, memory);
-      case 2: return launch_tiles<uint16_t>(piece, memory);
-      case 4: return launch_tiles<uint32_t>(piece, memory);
-      default: return launch_tiles<uint64_t>(piece, memory);
+      case 1:
+        return launch_tiles<uint8_t>(piece, memory);
+      case 2:
+        return launch_tiles<uint16_t>(piece, memory);
+      case 4:
+        return launch_tiles<uint32_t>(piece, memory);
+      default:
+        return launch_tiles<uint64_t>(piece, memory);
     }
   }
 

@@ -52,9 +52,9 @@ cublasLtEpilogue_t epilogue_of(const Product& call) {
 }
 
 Description describe(const Product& call, Precision precision) {
-  const cublasComputeType_t compute =
-      call.dtype == DType::kFloat32 && precision == Precision::kTf32 ? CUBLAS_COMPUTE_32F_FAST_TF32
-                                                                     : CUBLAS_COMPUTE_32F;
+  const cublasComputeType_t compute = call.dtype == DType::kFloat32 && precision == Precision::kTf32
+                                          ? CUBLAS_COMPUTE_32F_FAST_TF32
+                                          : CUBLAS_COMPUTE_32F;
   auto description = make_handle<Description>("cublasLtMatmulDescCreate", cublasLtMatmulDescCreate,
                                               compute, CUDA_R_32F);
   const auto operation = [](bool transposed) { return transposed ? CUBLAS_OP_T : CUBLAS_OP_N; };
@@ -182,8 +182,8 @@ KernelPtr prepare(const ContextPtr& context, const Product& call) {
                     .activation = call.activation};
   const bool is_own_activation =
       call.activation == Activation::kSigmoid || call.activation == Activation::kTanh;
-  KernelPtr kernel = is_own_activation ? prepare_apart(context, call, epilogue)
-                                       : prepare_fused(context, call);
+  KernelPtr kernel =
+      is_own_activation ? prepare_apart(context, call, epilogue) : prepare_fused(context, call);
   if (kernel != nullptr) return kernel;
   epilogue.has_bias = call.has_bias;
   epilogue.has_residual = call.has_residual;

@@ -10,8 +10,7 @@
 namespace reverie {
 namespace testing {
 
-INSTANTIATE_TEST_SUITE_P(Cpu, ExecutorConformance,
-                         conformance_parameters([] {
+INSTANTIATE_TEST_SUITE_P(Cpu, ExecutorConformance, conformance_parameters([] {
                            return std::make_unique<CpuExecutor>(CpuOptions{.poison = true});
                          }),
                          conformance_name);
@@ -20,11 +19,11 @@ INSTANTIATE_TEST_SUITE_P(Cpu, ExecutorConformance,
 
 namespace {
 
-using ::testing::ElementsAre;
-using ::testing::Pair;
 using testing::drawn_inputs;
+using ::testing::ElementsAre;
 using testing::expect_agreement;
 using testing::f32;
+using ::testing::Pair;
 
 ValueId weight(Graph& graph, Shape shape, uint64_t seed) {
   Rng rng(seed);
@@ -44,8 +43,9 @@ Graph small_network() {
   const ValueId left = graph.add("Conv", {sum, weight(graph, {16, 32, 1, 1}, 3)});
   const ValueId right = graph.add("Conv", {sum, weight(graph, {24, 32, 1, 1}, 4)});
   const ValueId both = graph.add("Concat", {left, right}, {{"axis", int64_t{1}}});
-  const ValueId pooled = graph.add("MaxPool", {both}, {{"kernel_shape", std::vector<int64_t>{2, 2}},
-                                                       {"strides", std::vector<int64_t>{2, 2}}});
+  const ValueId pooled = graph.add(
+      "MaxPool", {both},
+      {{"kernel_shape", std::vector<int64_t>{2, 2}}, {"strides", std::vector<int64_t>{2, 2}}});
   const ValueId flat = graph.add("Flatten", {graph.add("GlobalAveragePool", {pooled})});
   const ValueId logits = graph.add("Gemm", {flat, weight(graph, {40, 10}, 5)});
   graph.add_output("y", graph.add("Softmax", {logits}));
@@ -63,11 +63,14 @@ Graph attention() {
                                     {{"shape", std::vector<int64_t>{1, 6, 4, 8}}});
     return graph.add("Transpose", {split}, {{"perm", std::vector<int64_t>{0, 2, 1, 3}}});
   };
-  const ValueId folded = graph.add("Transpose", {graph.add("Add", {shared, weight(graph, {32}, 2)})});
-  const ValueId k = graph.add("Transpose", {heads(folded)}, {{"perm", std::vector<int64_t>{0, 1, 3, 2}}});
+  const ValueId folded =
+      graph.add("Transpose", {graph.add("Add", {shared, weight(graph, {32}, 2)})});
+  const ValueId k =
+      graph.add("Transpose", {heads(folded)}, {{"perm", std::vector<int64_t>{0, 1, 3, 2}}});
   const ValueId scores = graph.add("Softmax", {graph.add("MatMul", {heads(shared), k})});
-  const ValueId mixed = graph.add("Transpose", {graph.add("MatMul", {scores, heads(weight(graph, {32, 32}, 3))})},
-                                  {{"perm", std::vector<int64_t>{0, 2, 1, 3}}});
+  const ValueId mixed =
+      graph.add("Transpose", {graph.add("MatMul", {scores, heads(weight(graph, {32, 32}, 3))})},
+                {{"perm", std::vector<int64_t>{0, 2, 1, 3}}});
   const ValueId joined = graph.add("Reshape", {mixed}, {{"shape", std::vector<int64_t>{1, 6, 32}}});
   graph.add_output("y", graph.add("Erf", {graph.add("Add", {joined, x})}));
   return graph;
@@ -162,7 +165,9 @@ TEST(CpuExecutor, WorkOnConstantsIsDoneAheadOfTime) {
 TEST(CpuExecutor, AConvolutionOfConstantsIsDoneAheadOfTime) {
   Graph graph;
   const ValueId x = graph.add_input("x", f32({1, 7, 8, 8}));
-  const std::vector<ValueId> constants = {weight(graph, {1, 5, 8, 8}, 1), weight(graph, {7, 5, 1, 1}, 2), {},
+  const std::vector<ValueId> constants = {weight(graph, {1, 5, 8, 8}, 1),
+                                          weight(graph, {7, 5, 1, 1}, 2),
+                                          {},
                                           weight(graph, {1, 7, 8, 8}, 3)};
   const NodeId folded = graph.add_node(op_named("Conv"), constants);
   graph.add_output("y", graph.add("Add", {x, graph.output(folded)}));
@@ -190,25 +195,71 @@ TEST(CpuExecutor, FallbacksAreCounted) {
 
 /// Operators that run on the reference kernels, whatever their attributes.
 bool has_no_kernel(const OpSchema& op) {
-  static const std::set<std::string> names = {
-      "LpPool", "GlobalLpPool", "GridSample", "LRN", "LpNormalization",
-      "LSTM", "GRU", "RNN", "QuantizeLinear", "DequantizeLinear", "DynamicQuantizeLinear",
-      "MatMulInteger", "QLinearMatMul", "ConvInteger", "QLinearConv"};
+  static const std::set<std::string> names = {"LpPool",
+                                              "GlobalLpPool",
+                                              "GridSample",
+                                              "LRN",
+                                              "LpNormalization",
+                                              "LSTM",
+                                              "GRU",
+                                              "RNN",
+                                              "QuantizeLinear",
+                                              "DequantizeLinear",
+                                              "DynamicQuantizeLinear",
+                                              "MatMulInteger",
+                                              "QLinearMatMul",
+                                              "ConvInteger",
+                                              "QLinearConv"};
   return names.contains(op.name);
 }
 
 TEST(CpuExecutor, SupportsWhatItHasKernelsFor) {
-  std::set<std::string> without = {
-      "HardSigmoid",  "Floor",        "Ceil",        "Equal",  "Less",       "Not",
-      "Less_int64",   "LessOrEqual",  "LessOrEqual_int64", "Greater", "Greater_int64", "GreaterOrEqual",
-      "GreaterOrEqual_int64", "And",  "Or",          "Transpose_tiles_int64",
-      "Where",        "Cast",         "Pad_removes", "Pad_reflect", "Tile",   "Expand",     "Relu_int32",
-      "Abs_int64",    "Add_int64",    "Mul_float64", "Pow_tensor", "ReduceSum_int64",
-      "Concat_int64", "Slice_steps",  "Gemm_beta",   "LayerNormalization_one_scale",
-      "Transpose_int64", "AveragePool_ceil_include_pad",
-      "Add_both", "Sub_both", "Mul_both", "Div_both", "Min_both", "Max_both",
-      "Resize_sizes", "Resize_int64", "Resize_broken_scale", "Resize_corners", "Resize_cubic",
-      "InstanceNormalization_batch"};
+  std::set<std::string> without = {"HardSigmoid",
+                                   "Floor",
+                                   "Ceil",
+                                   "Equal",
+                                   "Less",
+                                   "Not",
+                                   "Less_int64",
+                                   "LessOrEqual",
+                                   "LessOrEqual_int64",
+                                   "Greater",
+                                   "Greater_int64",
+                                   "GreaterOrEqual",
+                                   "GreaterOrEqual_int64",
+                                   "And",
+                                   "Or",
+                                   "Transpose_tiles_int64",
+                                   "Where",
+                                   "Cast",
+                                   "Pad_removes",
+                                   "Pad_reflect",
+                                   "Tile",
+                                   "Expand",
+                                   "Relu_int32",
+                                   "Abs_int64",
+                                   "Add_int64",
+                                   "Mul_float64",
+                                   "Pow_tensor",
+                                   "ReduceSum_int64",
+                                   "Concat_int64",
+                                   "Slice_steps",
+                                   "Gemm_beta",
+                                   "LayerNormalization_one_scale",
+                                   "Transpose_int64",
+                                   "AveragePool_ceil_include_pad",
+                                   "Add_both",
+                                   "Sub_both",
+                                   "Mul_both",
+                                   "Div_both",
+                                   "Min_both",
+                                   "Max_both",
+                                   "Resize_sizes",
+                                   "Resize_int64",
+                                   "Resize_broken_scale",
+                                   "Resize_corners",
+                                   "Resize_cubic",
+                                   "InstanceNormalization_batch"};
   without.merge(testing::uncommon_names());
   for (const testing::OperatorCase& one : testing::fused_cases()) without.insert(one.name);
   const CpuExecutor executor;

@@ -43,7 +43,8 @@ void expect_compiles(DType dtype, const Shape& shape, const char* architecture) 
   const KernelSource source = source_of(with_every_function(dtype, shape));
   const std::string cubin = cuda::compiled(
       fmt::format("{}{}{}", functions_text(), cuda_prelude(dtype), source.text), architecture);
-  EXPECT_THAT(cubin, StartsWith("\x7f" "ELF"));
+  EXPECT_THAT(cubin, StartsWith("\x7f"
+                                "ELF"));
   EXPECT_THAT(cubin, HasSubstr(kKernelName));
 }
 

@@ -23,19 +23,19 @@ namespace {
 
 using device::Precision;
 using ::testing::AllOf;
+using testing::drawn_inputs;
 using ::testing::Each;
 using ::testing::ElementsAre;
-using ::testing::Ge;
-using ::testing::HasSubstr;
-using ::testing::IsEmpty;
-using ::testing::Lt;
-using ::testing::Pair;
-using testing::drawn_inputs;
 using testing::expect_agreement;
 using testing::f32;
+using ::testing::Ge;
+using ::testing::HasSubstr;
 using testing::HostDevice;
+using ::testing::IsEmpty;
+using ::testing::Lt;
 using testing::of;
 using testing::operator_cases;
+using ::testing::Pair;
 
 std::map<std::string, int> fallbacks_of(HostDevice& device, const Graph& graph) {
   return DevicePlan(device, graph).fallbacks();
@@ -43,10 +43,25 @@ std::map<std::string, int> fallbacks_of(HostDevice& device, const Graph& graph) 
 
 /// Operators that no device has kernels for.
 bool has_no_kernel(const Graph& graph) {
-  static const std::set<std::string> names = {
-      "ConvTranspose", "LpPool", "GlobalLpPool", "Resize", "GridSample", "InstanceNormalization",
-      "Gelu", "LRN", "LpNormalization", "LSTM", "GRU", "RNN", "QuantizeLinear", "DequantizeLinear",
-      "DynamicQuantizeLinear", "MatMulInteger", "QLinearMatMul", "ConvInteger", "QLinearConv"};
+  static const std::set<std::string> names = {"ConvTranspose",
+                                              "LpPool",
+                                              "GlobalLpPool",
+                                              "Resize",
+                                              "GridSample",
+                                              "InstanceNormalization",
+                                              "Gelu",
+                                              "LRN",
+                                              "LpNormalization",
+                                              "LSTM",
+                                              "GRU",
+                                              "RNN",
+                                              "QuantizeLinear",
+                                              "DequantizeLinear",
+                                              "DynamicQuantizeLinear",
+                                              "MatMulInteger",
+                                              "QLinearMatMul",
+                                              "ConvInteger",
+                                              "QLinearConv"};
   return names.contains(graph.op(graph.producer(graph.outputs()[0].value)).name);
 }
 
@@ -56,8 +71,10 @@ TEST(DeviceExecutor, SaysWhatFallsBackToTheHost) {
   std::set<std::string> cases;
   const std::set<std::string> uncommon = testing::uncommon_names();
   for (const auto& one : operator_cases())
-    if (has_no_kernel(one.graph) || uncommon.contains(one.name)) EXPECT_FALSE(fallbacks_of(device, one.graph).empty()) << one.name;
-    else if (!fallbacks_of(device, one.graph).empty()) cases.insert(one.name);
+    if (has_no_kernel(one.graph) || uncommon.contains(one.name))
+      EXPECT_FALSE(fallbacks_of(device, one.graph).empty()) << one.name;
+    else if (!fallbacks_of(device, one.graph).empty())
+      cases.insert(one.name);
   EXPECT_THAT(cases, ElementsAre("Gemm_beta", "LayerNormalization_one_scale", "Mul_float64",
                                  "Pad_reflect", "Pad_removes", "ReduceSum_int64"));
 }
@@ -69,8 +86,8 @@ TEST(DeviceExecutor, RefusesWhatDoesNotFit) {
 
 ValueId weight(Graph& graph, Shape shape, uint64_t seed) {
   Rng rng(seed);
-  return graph.add_constant(
-      Weight::dense(testing::drawn(f32(std::move(shape)), rng, -0.3, 0.3), fmt::format("w{}", seed)));
+  return graph.add_constant(Weight::dense(testing::drawn(f32(std::move(shape)), rng, -0.3, 0.3),
+                                          fmt::format("w{}", seed)));
 }
 
 /// Convolutions in branches, one of which the device may not have; a residual; a product.
@@ -82,7 +99,8 @@ Graph network() {
   const ValueId b = graph.add("Erf", {graph.add("Conv", {x, weight(graph, {6, 4, 1, 1}, 3)})});
   const ValueId sum = graph.add("Relu", {graph.add("Add", {a, b})});
   const ValueId pooled = graph.add("GlobalAveragePool", {sum});
-  const ValueId row = graph.add("Reshape", {pooled}, Attributes{{"shape", std::vector<int64_t>{1, 6}}});
+  const ValueId row =
+      graph.add("Reshape", {pooled}, Attributes{{"shape", std::vector<int64_t>{1, 6}}});
   graph.add_output("y", graph.add("MatMul", {row, weight(graph, {6, 5}, 4)}));
   graph.add_output("z", sum);
   return graph;

@@ -161,11 +161,13 @@ TEST(FuseAttention, OtherGraphsStayAsTheyAre) {
 }
 
 TEST(FuseAttention, ANumberThatAddsAnAxisStays) {
-  const Plain plain([](Plain& one) {
-    const ValueId number =
-        one.graph.add_constant(Weight::constant({DType::kFloat32, {1, 1, 1, 1}}, 3));
-    return one.graph.add("Mul", {one.scores, number});
-  }, 3);
+  const Plain plain(
+      [](Plain& one) {
+        const ValueId number =
+            one.graph.add_constant(Weight::constant({DType::kFloat32, {1, 1, 1, 1}}, 3));
+        return one.graph.add("Mul", {one.scores, number});
+      },
+      3);
   EXPECT_EQ(count(fused(plain.graph), "FusedAttention"), 0);
   expect_same_results(plain.graph);
 }

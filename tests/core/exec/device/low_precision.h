@@ -10,10 +10,14 @@ namespace reverie::testing {
 /// Tolerances of a single operator, as core/cost/README.md states them.
 inline double tolerance_of(device::Precision precision) {
   switch (precision) {
-    case device::Precision::kTf32: return 2e-3;
-    case device::Precision::kFloat16: return 4e-3;
-    case device::Precision::kBFloat16: return 3e-2;
-    default: return 1e-4;
+    case device::Precision::kTf32:
+      return 2e-3;
+    case device::Precision::kFloat16:
+      return 4e-3;
+    case device::Precision::kBFloat16:
+      return 3e-2;
+    default:
+      return 1e-4;
   }
 }
 

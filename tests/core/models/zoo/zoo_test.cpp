@@ -31,8 +31,8 @@ TEST_P(EachOfTheZoo, IsAValidModelOfItsOpset) {
   ASSERT_NO_THROW(onnx::checker::check_model(model));
   const onnx::ShapeInferenceOptions strict{/*check_type=*/true, /*strict_mode=*/1,
                                            /*data_prop=*/true};
-  ASSERT_NO_THROW(onnx::shape_inference::InferShapes(model, onnx::OpSchemaRegistry::Instance(),
-                                                     strict));
+  ASSERT_NO_THROW(
+      onnx::shape_inference::InferShapes(model, onnx::OpSchemaRegistry::Instance(), strict));
 }
 
 TEST_P(EachOfTheZoo, HasNoWeightThatNoNodeReads) {

@@ -32,7 +32,8 @@ void write_source(const std::string& path) {
   onnx::ModelProto model = testing::parse(fmt::format(R"(
       <ir_version: 8, opset_import: ["" : 13]>
       g (int64[2] ids, float[2, {0}] x) => (float[2, {1}] rows, float[2, {0}] y) <float two = {{2}}>
-      {{ rows = Gather(table, ids) doubled = Mul(w, two) y = MatMul(x, doubled) }})", kSide, kColumns));
+      {{ rows = Gather(table, ids) doubled = Mul(w, two) y = MatMul(x, doubled) }})",
+                                                      kSide, kColumns));
   int64_t offset = 0;
   for (const auto& [name, type] : {std::pair{"table", kTable}, std::pair{"w", kMatrix}}) {
     onnx::TensorProto* tensor = model.mutable_graph()->add_initializer();
@@ -50,7 +51,8 @@ void write_source(const std::string& path) {
 
 WeightPtr weight_of(const Graph& graph, const TensorType& type) {
   for (const NodeId node : graph.nodes())
-    if (graph.weight(node) != nullptr && graph.weight(node)->type() == type) return graph.weight(node);
+    if (graph.weight(node) != nullptr && graph.weight(node)->type() == type)
+      return graph.weight(node);
   throw InputError("no weight is {}", to_string(type));
 }
 

@@ -76,8 +76,10 @@ class Mutation {
       const int64_t values[] = {value + 1, value - 1, 0, 1, -1, 2 * value};
       return values[rng_.below(std::size(values))];
     };
-    if (attribute->has_i()) attribute->set_i(other(attribute->i()));
-    else if (attribute->has_f()) attribute->set_f(attribute->f() * 0.5F + 0.25F);
+    if (attribute->has_i())
+      attribute->set_i(other(attribute->i()));
+    else if (attribute->has_f())
+      attribute->set_f(attribute->f() * 0.5F + 0.25F);
     else if (attribute->ints_size() > 0) {
       const auto at = static_cast<int>(one_of(static_cast<size_t>(attribute->ints_size()), rng_));
       attribute->set_ints(at, other(attribute->ints(at)));

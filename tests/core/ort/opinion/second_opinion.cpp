@@ -142,8 +142,10 @@ void SecondOpinion::run_both(const std::string& where, const std::filesystem::pa
       const std::string why =
           at == found.end() ? "is missing" : difference(expected[i], at->tensor);
       if (why.empty()) continue;
-      if (const KnownFault* fault = known_fault(where, why)) leave_out(fault->reason);
-      else disagree(fmt::format("{}, {}: output '{}': {}", where, machine->name(), name, why));
+      if (const KnownFault* fault = known_fault(where, why))
+        leave_out(fault->reason);
+      else
+        disagree(fmt::format("{}, {}: output '{}': {}", where, machine->name(), name, why));
     }
   }
 }

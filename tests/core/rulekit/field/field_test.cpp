@@ -1,5 +1,3 @@
-#include "core/rulekit/field/field_executor.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -9,6 +7,7 @@
 #include "core/base/error.h"
 #include "core/exec/reference/reference.h"
 #include "core/ir/text.h"
+#include "core/rulekit/field/field_executor.h"
 #include "core/rulekit/field/prime_field.h"
 #include "tests/core/exec/operator_cases.h"
 
@@ -57,9 +56,12 @@ bool is_number(uint64_t element, double number) {
 
 bool is_exact(const OperatorCase& test) {
   static const std::set<std::string, std::less<>> kExact = {
-      "Add", "Sub", "Mul", "Neg", "MatMul", "Gemm", "Conv", "ConvTranspose", "AveragePool", "GlobalAveragePool",
-      "ReduceSum", "ReduceMean", "Transpose", "Concat", "Split", "Slice", "Gather", "Pad", "Tile",
-      "Expand", "Reshape", "Flatten", "Squeeze", "Unsqueeze", "Identity", "Dropout", "Shape"};
+      "Add",       "Sub",        "Mul",           "Neg",         "MatMul",
+      "Gemm",      "Conv",       "ConvTranspose", "AveragePool", "GlobalAveragePool",
+      "ReduceSum", "ReduceMean", "Transpose",     "Concat",      "Split",
+      "Slice",     "Gather",     "Pad",           "Tile",        "Expand",
+      "Reshape",   "Flatten",    "Squeeze",       "Unsqueeze",   "Identity",
+      "Dropout",   "Shape"};
   for (const NodeId node : test.graph.nodes()) {
     const OpSchema& op = test.graph.op(node);
     if (&op == &input_op() || &op == &constant_op()) continue;
@@ -87,9 +89,8 @@ TEST(FieldExecutor, IsTheReferenceExecutorOnFractions) {
     ReferenceExecutor reference({.precision = Precision::kDouble, .cast_back = false});
     const auto expected = reference.run(test.graph, inputs, weights);
     FieldExecutor executor(1);
-    const auto actual = executor.run(test.graph, elements, [&](const Weight& weight) {
-      return to_field(weights(weight));
-    });
+    const auto actual = executor.run(
+        test.graph, elements, [&](const Weight& weight) { return to_field(weights(weight)); });
     ++compared;
     for (size_t i = 0; i < expected.size(); ++i) {
       ASSERT_EQ(actual[i].elements.shape(), expected[i].shape());
@@ -117,7 +118,8 @@ Evaluated evaluate(const char* text, uint64_t key = 1) {
   graph.validate();
   std::vector<FieldTensor> inputs;
   for (const NodeId input : graph.inputs())
-    inputs.push_back(draw_field_tensor(graph.type(graph.output(input)), Rng(7).fork(inputs.size())));
+    inputs.push_back(
+        draw_field_tensor(graph.type(graph.output(input)), Rng(7).fork(inputs.size())));
   FieldExecutor executor(key);
   Evaluated result;
   for (const FieldTensor& tensor : executor.run(

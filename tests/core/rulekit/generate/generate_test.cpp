@@ -93,19 +93,19 @@ TEST(Generate, EveryRuleIsToldOfAndAskedForByItsNumberAndOneOfAnIdentityIsEnough
 
 TEST(Generate, DistributivityIsFoundOnceForEachSide) {
   const std::string ops = "matmul,add";
-  EXPECT_THAT(
-      forms_of(generate_with(ops, 3)),
-      UnorderedElementsAreArray(
-          {form(ops, "matmul(matmul(a,b),c) = matmul(a,matmul(b,c))"),
-           form(ops, "matmul(a,matmul(b,c)) = matmul(matmul(a,b),c)"),
-           form(ops, "add(add(a,b),c) = add(a,add(b,c))"),
-           form(ops, "matmul(a,add(b,c)) = add(matmul(a,b),matmul(a,c))"),
-           form(ops, "add(matmul(a,b),matmul(a,c)) = matmul(a,add(b,c))"),
-           form(ops, "matmul(add(a,b),c) = add(matmul(a,c),matmul(b,c))"),
-           form(ops, "add(matmul(a,c),matmul(b,c)) = matmul(add(a,b),c)"),
-           // with a for c it does not follow: the way leads over the square of a, which is not sought
-           form(ops, "matmul(a,add(matmul(b,c),c)) = matmul(add(matmul(a,b),a),c)"),
-           form(ops, "matmul(add(matmul(a,b),a),c) = matmul(a,add(matmul(b,c),c))")}));
+  EXPECT_THAT(forms_of(generate_with(ops, 3)),
+              UnorderedElementsAreArray(
+                  {form(ops, "matmul(matmul(a,b),c) = matmul(a,matmul(b,c))"),
+                   form(ops, "matmul(a,matmul(b,c)) = matmul(matmul(a,b),c)"),
+                   form(ops, "add(add(a,b),c) = add(a,add(b,c))"),
+                   form(ops, "matmul(a,add(b,c)) = add(matmul(a,b),matmul(a,c))"),
+                   form(ops, "add(matmul(a,b),matmul(a,c)) = matmul(a,add(b,c))"),
+                   form(ops, "matmul(add(a,b),c) = add(matmul(a,c),matmul(b,c))"),
+                   form(ops, "add(matmul(a,c),matmul(b,c)) = matmul(add(a,b),c)"),
+                   // with a for c it does not follow: the way leads over the square of a, which is
+                   // not sought
+                   form(ops, "matmul(a,add(matmul(b,c),c)) = matmul(add(matmul(a,b),a),c)"),
+                   form(ops, "matmul(add(matmul(a,b),a),c) = matmul(a,add(matmul(b,c),c))")}));
 }
 
 class KnownIdentity : public testing::TestWithParam<const char*> {
@@ -120,33 +120,27 @@ TEST_P(KnownIdentity, IsFound) { EXPECT_THAT(found(), Contains(form("taso", GetP
 
 INSTANTIATE_TEST_SUITE_P(
     Taso, KnownIdentity,
-    testing::Values(
-        "mul(a,add(b,c)) = add(mul(a,b),mul(a,c))",
-        "relu(conv(x,w)) = conv_relu(x,w)",
-        "conv(x,w) = conv(x,enlarge(w))",
-        "conv(x,add(u,v)) = add(conv(x,u),conv(x,v))",
-        "conv(add(x,y),w) = add(conv(x,w),conv(y,w))",
-        "conv(x,identity_conv()) = x",
-        "matmul(x,identity_matrix()) = x",
-        "mul(one_2(),x) = x",
-        "average_pool(x) = conv(x,pool_kernel())",
-        "matmul(scale(x,s),w) = scale(matmul(x,w),s)",
-        "relu(relu(x)) = relu(x)",
-        "relu(concat_1_2(x,y)) = concat_1_2(relu(x),relu(y))",
-        "max_pool(concat_1_4(x,y)) = concat_1_4(max_pool(x),max_pool(y))",
-        "concat_1_4(conv(x,u),conv(x,v)) = conv(x,concat_0_4(u,v))",
-        "add(conv(x,u),conv(y,v)) = conv(concat_1_4(x,y),concat_1_4(u,v))",
-        "add(matmul(x,u),matmul(y,v)) = matmul(concat_1_2(x,y),concat_0_2(u,v))",
-        "transpose(matmul(a,b)) = matmul(transpose(b),transpose(a))",
-        "transpose(concat_0_2(a,b)) = concat_1_2(transpose(a),transpose(b))",
-        "split_1_0_2(concat_1_2(x,y)) = x",
-        // several sources, connected through an input or not at all
-        "matmul(x,u) = split_1_0_2(matmul(x,concat_1_2(u,v)));"
-        "matmul(x,v) = split_1_1_2(matmul(x,concat_1_2(u,v)))",
-        "conv(x,u) = split_1_0_4(conv(x,concat_0_4(u,v)));"
-        "conv(x,v) = split_1_1_4(conv(x,concat_0_4(u,v)))",
-        "relu(x) = split_0_0_2(relu(concat_0_2(x,y)));"
-        "relu(y) = split_0_1_2(relu(concat_0_2(x,y)))"));
+    testing::Values("mul(a,add(b,c)) = add(mul(a,b),mul(a,c))", "relu(conv(x,w)) = conv_relu(x,w)",
+                    "conv(x,w) = conv(x,enlarge(w))", "conv(x,add(u,v)) = add(conv(x,u),conv(x,v))",
+                    "conv(add(x,y),w) = add(conv(x,w),conv(y,w))", "conv(x,identity_conv()) = x",
+                    "matmul(x,identity_matrix()) = x", "mul(one_2(),x) = x",
+                    "average_pool(x) = conv(x,pool_kernel())",
+                    "matmul(scale(x,s),w) = scale(matmul(x,w),s)", "relu(relu(x)) = relu(x)",
+                    "relu(concat_1_2(x,y)) = concat_1_2(relu(x),relu(y))",
+                    "max_pool(concat_1_4(x,y)) = concat_1_4(max_pool(x),max_pool(y))",
+                    "concat_1_4(conv(x,u),conv(x,v)) = conv(x,concat_0_4(u,v))",
+                    "add(conv(x,u),conv(y,v)) = conv(concat_1_4(x,y),concat_1_4(u,v))",
+                    "add(matmul(x,u),matmul(y,v)) = matmul(concat_1_2(x,y),concat_0_2(u,v))",
+                    "transpose(matmul(a,b)) = matmul(transpose(b),transpose(a))",
+                    "transpose(concat_0_2(a,b)) = concat_1_2(transpose(a),transpose(b))",
+                    "split_1_0_2(concat_1_2(x,y)) = x",
+                    // several sources, connected through an input or not at all
+                    "matmul(x,u) = split_1_0_2(matmul(x,concat_1_2(u,v)));"
+                    "matmul(x,v) = split_1_1_2(matmul(x,concat_1_2(u,v)))",
+                    "conv(x,u) = split_1_0_4(conv(x,concat_0_4(u,v)));"
+                    "conv(x,v) = split_1_1_4(conv(x,concat_0_4(u,v)))",
+                    "relu(x) = split_0_0_2(relu(concat_0_2(x,y)));"
+                    "relu(y) = split_0_1_2(relu(concat_0_2(x,y)))"));
 
 TEST(Generate, WhatDoesNotHoldIsNotFound) {
   const std::string ops = "all";
@@ -191,7 +185,8 @@ TEST(Generate, TheGoldenFileComesOutByteForByte) {
   for (const std::string& form : forms_of(result)) text += form + "\n";
   const std::string golden = REVERIE_SOURCE_DIR "/tests/golden/generated_depth2.txt";
   if (std::getenv("REVERIE_WRITE_GOLDEN") != nullptr) write_file(golden, text);
-  EXPECT_EQ(text, read_file(golden)) << "If that is meant, write it anew with REVERIE_WRITE_GOLDEN=1";
+  EXPECT_EQ(text, read_file(golden))
+      << "If that is meant, write it anew with REVERIE_WRITE_GOLDEN=1";
 }
 
 TEST(Generate, TheEmbeddedLibraryIsReadAndNotBuiltin) {

@@ -38,8 +38,8 @@ class Table {
     std::vector<uint64_t> out(static_cast<size_t>(to.size()));
     evaluate(op, ea, values_.content(a), eb, b == kNoValue ? nullptr : values_.content(b), to,
              out.data());
-    return values_.add(application, values_.intern(to),
-                       ValueTable::fingerprint(to, out.data()), out);
+    return values_.add(application, values_.intern(to), ValueTable::fingerprint(to, out.data()),
+                       out);
   }
   IdentityMaker& maker() { return maker_; }
   const ValueTable& values() const { return values_; }
@@ -70,7 +70,8 @@ TEST(Identity, PlantedCollisionsDifferOnFreshInputs) {
 }
 
 TEST(Identity, WhatFitsOnlyTheExtentsOfTheEnumerationDoesNotHold) {
-  Table table;  // matrices are 2x3 and squares 3x3 there: three matrices have the rows of two squares
+  Table
+      table;  // matrices are 2x3 and squares 3x3 there: three matrices have the rows of two squares
   const ValueId x = table.input(InputKind::kMatrix, 0), w = table.input(InputKind::kSquare, 0);
   const ValueId two = table.add(table.apply(Kind::kConcat, x, table.input(InputKind::kMatrix, 1)));
   const ValueId three = table.add(table.apply(Kind::kConcat, two, x));
@@ -85,9 +86,9 @@ TEST(Identity, CommonPartsBecomeVariables) {
   Table table;
   const ValueId x = table.input(InputKind::kMatrix, 0), y = table.input(InputKind::kMatrix, 1);
   const ValueId product = table.add(table.apply(Kind::kMul, x, y));
-  const Identity identity = table.maker().make(
-      {table.apply(Kind::kRelu, table.add(table.apply(Kind::kRelu, product)))},
-      {table.apply(Kind::kRelu, product)});
+  const Identity identity =
+      table.maker().make({table.apply(Kind::kRelu, table.add(table.apply(Kind::kRelu, product)))},
+                         {table.apply(Kind::kRelu, product)});
   EXPECT_EQ(table.form(table.maker().generalised(identity)), table.form("relu(relu(a)) = relu(a)"));
 }
 
@@ -98,8 +99,8 @@ TEST(Identity, UsesOfAVariableAreToldApart) {
   const ValueId yx = table.add(table.apply(Kind::kAdd, y, x));
   const ValueId xx = table.add(table.apply(Kind::kConcat, x, y));
   const ValueId yy = table.add(table.apply(Kind::kConcat, y, x));
-  const Identity identity = table.maker().make({table.apply(Kind::kConcat, xy, yx)},
-                                               {table.apply(Kind::kAdd, xx, yy)});
+  const Identity identity =
+      table.maker().make({table.apply(Kind::kConcat, xy, yx)}, {table.apply(Kind::kAdd, xx, yy)});
   ASSERT_TRUE(table.maker().holds(identity));
   EXPECT_EQ(table.form(table.maker().generalised(identity)),
             table.form("concat_0_2(add(a,b),add(c,d)) = add(concat_0_2(a,c),concat_0_2(b,d))"));
@@ -113,9 +114,8 @@ TEST(Identity, PoolsCommuteWithKernelsOfOneElementOnly) {
        {std::pair(InputKind::kKernel1x1, true), std::pair(InputKind::kKernel3x3, false)}) {
     const ValueId w = table.input(kind, 0);
     const ValueId convolved = table.add(table.apply(Kind::kConv, x, w));
-    const Identity identity =
-        table.maker().make({table.apply(Kind::kConv, pooled, w)},
-                           {table.apply(Kind::kAveragePool, convolved)});
+    const Identity identity = table.maker().make({table.apply(Kind::kConv, pooled, w)},
+                                                 {table.apply(Kind::kAveragePool, convolved)});
     EXPECT_EQ(table.maker().holds(identity), equal);
     EXPECT_FALSE(table.maker().holds_for_all_kernels(identity));
   }
@@ -136,7 +136,8 @@ TEST(Basis, NoChainLeadsOverWhatIsUnproved) {
   const ValueId relu = table.add(once);
   const Application twice = table.apply(Kind::kRelu, relu);
   Identity identity = table.maker().make({twice}, {once});
-  const Candidate candidate{twice, y, {}};  // as if `twice`, and `once`, had the value of y by chance
+  const Candidate candidate{
+      twice, y, {}};  // as if `twice`, and `once`, had the value of y by chance
   Basis basis(table.values());
   EXPECT_FALSE(basis.follows(candidate));
   identity.is_accepted = false;

@@ -64,8 +64,8 @@ std::vector<FieldTensor> small_inputs(const Graph& graph, uint64_t seed) {
   return inputs;
 }
 
-/// With x / 0 = 0, as the field executor has it. Then a chain of axioms that leads through a graph with
-/// a division by 0 proves nothing that is false where both of its ends are defined.
+/// With x / 0 = 0, as the field executor has it. Then a chain of axioms that leads through a graph
+/// with a division by 0 proves nothing that is false where both of its ends are defined.
 TEST_P(Axiom, HoldsWhereDivisorsAreZero) {
   const Rule& axiom = axioms()[axioms().find(GetParam())];
   const auto alone = std::make_shared<RuleSet>();
@@ -101,8 +101,10 @@ TEST(Axioms, AnIdentityOfAProductHasTwoAxes) {
 
 TEST(Axioms, AWrongOneIsCaught) {
   for (const char* text :
-       {"rule sub_commutes\nmatch\n  y = Sub(a, b)\nreplace\n  y = Sub(b, a)\nexample a: [2], b: [2]\n",
-        "rule interchange\nmatch\n  y = Mul(Concat(a, b; axis = 0), Concat(c, d; axis = 0))\nreplace\n"
+       {"rule sub_commutes\nmatch\n  y = Sub(a, b)\nreplace\n  y = Sub(b, a)\nexample a: [2], b: "
+        "[2]\n",
+        "rule interchange\nmatch\n  y = Mul(Concat(a, b; axis = 0), Concat(c, d; axis = "
+        "0))\nreplace\n"
         "  y = Concat(Mul(a, d), Mul(b, c); axis = 0)\nexample a: [2], b: [2], c: [2], d: [2]\n",
         "rule sigmoid_idempotent\nmatch\n  y = Sigmoid(Sigmoid(x))\nreplace\n  y = Sigmoid(x)\n"
         "example x: [2]\n"})
@@ -115,7 +117,8 @@ AxiomProof by_axioms(const std::string& text) {
 }
 
 TEST(AxiomProof, PlantedRulesDoNotFollow) {
-  for (const auto& [what, text] : testing::planted_rules()) EXPECT_FALSE(by_axioms(text).proved()) << what;
+  for (const auto& [what, text] : testing::planted_rules())
+    EXPECT_FALSE(by_axioms(text).proved()) << what;
 }
 
 /// These hold in the form of their examples; not in all that their conditions allow.
@@ -127,7 +130,10 @@ TEST(AxiomProof, RulesThatAreTooWideDoNotFollowInEveryForm) {
     const auto all = vary(pattern, pattern.examples[0], 60, Rng(1), fits);
     const AxiomProof proof = prove_by_axioms(rules[0], all, {.forms = 60});
     EXPECT_LT(proof.followed, proof.forms) << what;
-    EXPECT_THAT(proof.ranks, ::testing::Not(Contains(pattern.examples[0].tensors.begin()->second[0].type.rank()))) << what;
+    EXPECT_THAT(
+        proof.ranks,
+        ::testing::Not(Contains(pattern.examples[0].tensors.begin()->second[0].type.rank())))
+        << what;
     const ProofReport report = prove(rules[0]);
     EXPECT_NE(report.refutation(), "") << what;
     EXPECT_TRUE(report.proof.empty()) << what;
@@ -145,7 +151,8 @@ where
 replace
   y = Add(MatMul(a, c), MatMul(b, c))
 example a: [2, 3], b: [2, 3], c: [3, 4], d: [3, 4]
-)").proved());
+)")
+                   .proved());
 }
 
 /// Where the premises of a rule and the axioms contradict each other, everything follows from them.
@@ -155,7 +162,8 @@ TEST(AxiomProof, PremisesDoNotContradictEachOther) {
   for (int i = 0; i < rules.size(); ++i) {
     RulePattern pattern = rules[i].pattern();
     MappedOutput& output = pattern.outputs[0];
-    if (!pattern.proof.axioms || pattern.values[static_cast<size_t>(output.source)].sequence) continue;
+    if (!pattern.proof.axioms || pattern.values[static_cast<size_t>(output.source)].sequence)
+      continue;
     TargetStep step;
     step.op = &op_named("Erf");
     step.inputs = {output.target};
@@ -198,14 +206,16 @@ where
 replace
   y2, y1 = Split(MatMul(x, Concat(w1, w2; axis = 1); activation = "none"); axis = 1, split = [dim(w1, 1), dim(w2, 1)])
 example x: [3, 4], w1: [4, 2], w2: [4, 2]
-)").proved());
+)")
+                   .proved());
 }
 
 /// Whether two constants are proved to be the same, by no axiom.
 bool same_constant(const std::string& given, const std::string& made) {
   return by_axioms("rule r\nmatch\n  y = Max(x, c)\nwhere\n  splat(c) == " + given +
                    "\nreplace\n  y = Max(x, fill(" + made +
-                   ", shape(c), dtype(c)))\nexample x: [7], c: const [7] = 0.5\n").proved();
+                   ", shape(c), dtype(c)))\nexample x: [7], c: const [7] = 0.5\n")
+      .proved();
 }
 
 TEST(AxiomProof, NumbersAreExact) {
@@ -223,7 +233,8 @@ TEST(AxiomProof, QuotientsOfNegativeNumbersAreThoseOfTheRuleLanguage) {
   EXPECT_TRUE(same_constant("(1 - 4) % 2", "-1"));
   EXPECT_FALSE(same_constant("(1 - 4) % 2", "1"));
   EXPECT_TRUE(same_constant("(dim(x, 0) + 4) / 2", "dim(x, 0) / 2 + 2"));
-  EXPECT_FALSE(same_constant("(dim(x, 0) - 4) / 2", "dim(x, 0) / 2 - 2"));  // not for an extent of 1
+  EXPECT_FALSE(
+      same_constant("(dim(x, 0) - 4) / 2", "dim(x, 0) / 2 - 2"));  // not for an extent of 1
   EXPECT_TRUE(same_constant("(dim(x, 0) - 1) / 2", "(dim(x, 0) + 1) / 2 - 1"));
   EXPECT_TRUE(same_constant("(dim(x, 0) + 4) % 2", "dim(x, 0) % 2"));
   EXPECT_FALSE(same_constant("(dim(x, 0) - 4) % 2", "dim(x, 0) % 2"));

@@ -51,8 +51,8 @@ std::vector<std::string> rules_of(const CompareOutcome& outcome) {
   return names;
 }
 
-const TasoRule kAssociative{{matmul(kB, kC), matmul(kA, {0})}, {matmul(kA, kB), matmul({0}, kC)},
-                            {{{1}, {1}}}};
+const TasoRule kAssociative{
+    {matmul(kB, kC), matmul(kA, {0})}, {matmul(kA, kB), matmul({0}, kC)}, {{{1}, {1}}}};
 
 TEST(CompareRules, ARuleTheOtherWayRoundFollowsInOneStepBack) {
   const CompareOutcome outcome = compare_one(kAssociative);
@@ -62,8 +62,8 @@ TEST(CompareRules, ARuleTheOtherWayRoundFollowsInOneStepBack) {
 
 TEST(CompareRules, WhatTheLibraryHoldsIsContainedUpToNames) {
   const TasoOutcome imported = import_taso_rules({kAssociative})[0];
-  const TasoRule renamed{{matmul(kD, kA), matmul(kB, {0})}, {matmul(kB, kD), matmul({0}, kA)},
-                         {{{1}, {1}}}};
+  const TasoRule renamed{
+      {matmul(kD, kA), matmul(kB, {0})}, {matmul(kB, kD), matmul({0}, kA)}, {{{1}, {1}}}};
   CompareOutcome outcome = compare_one(renamed, imported.text.c_str());
   EXPECT_EQ(outcome.status, CompareStatus::kContained);
   EXPECT_EQ(outcome.library_rule, "taso_000");
@@ -86,18 +86,17 @@ TEST(CompareRules, AChainOfTwoRulesIsFoundAndStated) {
 
 TEST(CompareRules, ASharedProductIsComputedTwiceWhereAChainNeedsIt) {
   // Both products use x y, which the library's rule takes for one use only.
-  const CompareOutcome outcome =
-      compare_one({{matmul(kA, kB), matmul({0}, kA), matmul(kB, {0})},
-                   {matmul(kB, kA), matmul(kA, {0}), matmul({0}, kB)},
-                   {{{1}, {1}}, {{2}, {2}}}});
+  const CompareOutcome outcome = compare_one({{matmul(kA, kB), matmul({0}, kA), matmul(kB, {0})},
+                                              {matmul(kB, kA), matmul(kA, {0}), matmul({0}, kB)},
+                                              {{{1}, {1}}, {{2}, {2}}}});
   EXPECT_EQ(outcome.status, CompareStatus::kDerived);
   EXPECT_THAT(rules_of(outcome), testing::Contains("+" + std::string(DerivationStep::kUnshare)));
 }
 
 TEST(CompareRules, WhatTheLibraryDoesNotLeadToIsMissing) {
-  const CompareOutcome outcome = compare_one(
-      {{matmul(kA, kB), transpose({0})}, {transpose(kB), transpose(kA), matmul({0}, {1})},
-       {{{1}, {2}}}});
+  const CompareOutcome outcome = compare_one({{matmul(kA, kB), transpose({0})},
+                                              {transpose(kB), transpose(kA), matmul({0}, {1})},
+                                              {{{1}, {2}}}});
   EXPECT_EQ(outcome.status, CompareStatus::kMissing);
   EXPECT_GE(outcome.states, 2);  // both ends at least
 }
@@ -138,7 +137,8 @@ where
   dim(x, 1) == 2
 replace
   y = Relu(Transpose(x; perm = [1, 0]))
-)", "library"));
+)",
+                                                                      "library"));
   const auto [source, target] = orders(3, 2);
   const auto found = derive(source, target, library);
   ASSERT_TRUE(found.chain.has_value());

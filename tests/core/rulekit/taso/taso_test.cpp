@@ -26,7 +26,8 @@ using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::Not;
 
-// --- The wire format, by hand -----------------------------------------------------------------------
+// --- The wire format, by hand
+// -----------------------------------------------------------------------
 
 std::string varint(int64_t value) {
   std::string bytes;
@@ -49,7 +50,8 @@ std::string bytes_of(const Op& op) {
   std::string body = number(1, op.type);
   for (const TasoTensor& input : op.inputs)
     body += message(2, number(1, input.op) + number(2, input.output));
-  for (const auto& [key, value] : op.parameters) body += message(3, number(1, key) + number(2, value));
+  for (const auto& [key, value] : op.parameters)
+    body += message(3, number(1, key) + number(2, value));
   return body;
 }
 
@@ -93,19 +95,19 @@ void expect_counterexample(const TasoOutcome& outcome) {
   EXPECT_THAT(outcome.counterexample, HasSubstr("seed 1: "));
 }
 
-const std::string kAssociative = rule_bytes({matmul(kA, kB), matmul({0}, kC)},
-                                            {matmul(kB, kC), matmul(kA, {0})}, {{{1}, {1}}});
+const std::string kAssociative =
+    rule_bytes({matmul(kA, kB), matmul({0}, kC)}, {matmul(kB, kC), matmul(kA, {0})}, {{{1}, {1}}});
 /// Two convolutions joined become one of two groups, which parts its filters in the middle.
 const std::string kGroups =
     rule_bytes({conv(kA, kB), conv(kC, kD), concat({0}, {1}, 1, 4)},
                {concat(kA, kC, 1, 4), concat(kB, kD, 0, 4), conv({0}, {1})}, {{{2}, {2}}});
 
 /// Two convolutions of one input become one, which mixes up the groups if there are several.
-const std::string kParallel =
-    rule_bytes({conv(kA, kB), conv(kA, kC), concat({0}, {1}, 1, 4)},
-               {concat(kB, kC, 0, 4), conv(kA, {0})}, {{{2}, {1}}});
+const std::string kParallel = rule_bytes({conv(kA, kB), conv(kA, kC), concat({0}, {1}, 1, 4)},
+                                         {concat(kB, kC, 0, 4), conv(kA, {0})}, {{{2}, {1}}});
 
-// --- Sound rules ------------------------------------------------------------------------------------
+// --- Sound rules
+// ------------------------------------------------------------------------------------
 
 TEST(TasoImport, ReadsARuleAndWritesItAsText) {
   const TasoOutcome outcome = outcome_of(kAssociative);
@@ -155,10 +157,10 @@ TEST(TasoImport, AConditionThatTheFileLacksIsFoundAndSaid) {
 }
 
 TEST(TasoImport, RepetitionsAndTrivialRulesAreSaid) {
-  const std::string distribute =
-      rule_bytes({add(kA, kB), mul({0}, kC)}, {mul(kA, kC), mul(kB, kC), add({0}, {1})}, {{{1}, {2}}});
-  const std::string renamed =
-      rule_bytes({add(kC, kB), mul(kA, {0})}, {mul(kB, kA), mul(kA, kC), add({1}, {0})}, {{{1}, {2}}});
+  const std::string distribute = rule_bytes(
+      {add(kA, kB), mul({0}, kC)}, {mul(kA, kC), mul(kB, kC), add({0}, {1})}, {{{1}, {2}}});
+  const std::string renamed = rule_bytes({add(kC, kB), mul(kA, {0})},
+                                         {mul(kB, kA), mul(kA, kC), add({1}, {0})}, {{{1}, {2}}});
   const std::string trivial = rule_bytes({add(kA, kB)}, {add(kB, kA)}, {{{0}, {0}}});
   const auto outcomes = import_taso_rules(rules_in(distribute + renamed + trivial));
   ASSERT_EQ(outcomes.size(), 3u);
@@ -169,46 +171,48 @@ TEST(TasoImport, RepetitionsAndTrivialRulesAreSaid) {
   EXPECT_EQ(RuleSet::parse(rule_file_text(outcomes, "test"), "text").size(), 3);
 }
 
-// --- Planted unsound rules --------------------------------------------------------------------------
+// --- Planted unsound rules
+// --------------------------------------------------------------------------
 
 TEST(TasoImport, PartsThatChangePlacesAreRefused) {
-  expect_counterexample(
-      outcome_of(rule_bytes({matmul(kA, kB), matmul(kA, kC)},
-                            {concat(kB, kC, 1, 2), matmul(kA, {0}), split({1}, 1)},
-                            {{{0}, {2, 1}}, {{1}, {2, 0}}})));
+  expect_counterexample(outcome_of(rule_bytes(
+      {matmul(kA, kB), matmul(kA, kC)}, {concat(kB, kC, 1, 2), matmul(kA, {0}), split({1}, 1)},
+      {{{0}, {2, 1}}, {{1}, {2, 0}}})));
 }
 
 TEST(TasoImport, AWrongSplitPointIsRefused) {
-  const TasoOutcome outcome = outcome_of(
-      rule_bytes({concat(kA, kB, 0, 2), relu({0}), relu(kC)},
-                 {concat(kB, kC, 0, 2), concat(kA, {0}, 0, 2), relu({1}), split({2}, 0)},
-                 {{{1}, {3, 0}}, {{2}, {3, 1}}}));
+  const TasoOutcome outcome =
+      outcome_of(rule_bytes({concat(kA, kB, 0, 2), relu({0}), relu(kC)},
+                            {concat(kB, kC, 0, 2), concat(kA, {0}, 0, 2), relu({1}), split({2}, 0)},
+                            {{{1}, {3, 0}}, {{2}, {3, 1}}}));
   EXPECT_FALSE(outcome.accepted());
   EXPECT_THAT(outcome.refusal, HasSubstr("no small shapes fit both sides"));
 }
 
 TEST(TasoImport, AWrongAxisIsRefused) {
-  expect_counterexample(outcome_of(
-      rule_bytes({concat(kA, kB, 0, 2), concat(kC, kD, 0, 2), concat({0}, {1}, 1, 2)},
-                 {concat(kA, kB, 1, 2), concat(kC, kD, 1, 2), concat({0}, {1}, 0, 2)}, {{{2}, {2}}})));
+  expect_counterexample(outcome_of(rule_bytes(
+      {concat(kA, kB, 0, 2), concat(kC, kD, 0, 2), concat({0}, {1}, 1, 2)},
+      {concat(kA, kB, 1, 2), concat(kC, kD, 1, 2), concat({0}, {1}, 0, 2)}, {{{2}, {2}}})));
 }
 
 TEST(TasoImport, AnActivationMovedAcrossASumIsRefused) {
-  expect_counterexample(outcome_of(rule_bytes({relu(kA), relu(kB), add({0}, {1})},
-                                              {add(kA, kB), relu({0})}, {{{2}, {1}}})));
   expect_counterexample(outcome_of(
-      rule_bytes({conv(kA, kB, 2), conv(kA, kC, 2), add({0}, {1})},
-                 {add(kB, kC), conv(kA, {0}, 2)}, {{{2}, {1}}})));
+      rule_bytes({relu(kA), relu(kB), add({0}, {1})}, {add(kA, kB), relu({0})}, {{{2}, {1}}})));
+  expect_counterexample(outcome_of(rule_bytes({conv(kA, kB, 2), conv(kA, kC, 2), add({0}, {1})},
+                                              {add(kB, kC), conv(kA, {0}, 2)}, {{{2}, {1}}})));
 }
 
 TEST(TasoImport, ADroppedMultiplierIsRefused) {
-  expect_counterexample(outcome_of(
-      rule_bytes({conv(kA, kB), mul({0}, kC)}, {conv(kA, kB)}, {{{1}, {0}}})));
+  expect_counterexample(
+      outcome_of(rule_bytes({conv(kA, kB), mul({0}, kC)}, {conv(kA, kB)}, {{{1}, {0}}})));
 }
 
-// --- Operators of the generator ---------------------------------------------------------------------
+// --- Operators of the generator
+// ---------------------------------------------------------------------
 
-Op pool(int type, TasoTensor x) { return {type, {x}, {{4, 3}, {5, 3}, {6, 1}, {7, 1}, {8, 0}, {9, 0}}}; }
+Op pool(int type, TasoTensor x) {
+  return {type, {x}, {{4, 3}, {5, 3}, {6, 1}, {7, 1}, {8, 0}, {9, 0}}};
+}
 Op transpose(TasoTensor x) { return {15, {x}, {{10, 2}, {12, 2}}}; }
 Op scale(TasoTensor x, TasoTensor s) { return {19, {x, s}}; }
 Op kernel_op(int type, std::vector<TasoTensor> inputs) {
@@ -220,38 +224,39 @@ void expect_sound(const std::vector<Op>& source, const std::vector<Op>& target,
                   const TasoOutput& output) {
   for (const bool forward : {true, false}) {
     if (!forward && output.target.op < 0) break;
-    const TasoOutcome outcome = outcome_of(
-        forward ? rule_bytes(source, target, {output})
-                : rule_bytes(target, source, {{output.target, output.source}}));
+    const TasoOutcome outcome =
+        outcome_of(forward ? rule_bytes(source, target, {output})
+                           : rule_bytes(target, source, {{output.target, output.source}}));
     EXPECT_TRUE(outcome.accepted()) << outcome.refusal << " " << outcome.counterexample;
     EXPECT_EQ(outcome.narrowing, "") << outcome.counterexample;
     EXPECT_GE(outcome.shapes, 25) << outcome.text;
   }
 }
 
-/// A part of a tensor goes past a convolution, which of the whole becomes one with an identity. With 12
-/// channels in two groups of 6 the filters of the target fall into three groups: nearly all shapes that
-/// fit have no such groups, and agree.
+/// A part of a tensor goes past a convolution, which of the whole becomes one with an identity.
+/// With 12 channels in two groups of 6 the filters of the target fall into three groups: nearly all
+/// shapes that fit have no such groups, and agree.
 TEST(TasoOperators, GroupsThatAreNotDerivedAreOne) {
-  const auto rules = rules_in(rule_bytes(
-      {split(kA, 1), conv({0, 1}, kB), concat({0, 0}, {1}, 1, 4)},
-      {kernel_op(23, {}), concat({0}, kB, 0, 4), conv(kA, {1})}, {{{2}, {2}}}));
+  const auto rules =
+      rules_in(rule_bytes({split(kA, 1), conv({0, 1}, kB), concat({0, 0}, {1}, 1, 4)},
+                          {kernel_op(23, {}), concat({0}, kB, 0, 4), conv(kA, {1})}, {{{2}, {2}}}));
   TasoImportOptions options;
   options.derived_groups = true;
   const TasoOutcome outcome = import_taso_rules(rules, options)[0];
   EXPECT_TRUE(!outcome.accepted() || outcome.text.find("group = 1,") != std::string::npos)
       << outcome.text;
-  const TasoOutcome kept = import_taso_rules(
-      rules_in(rule_bytes({conv(kA, kB), conv(kC, kB), add({0}, {1})},
-                          {add(kA, kC), conv({0}, kB)}, {{{2}, {1}}})), options)[0];
+  const TasoOutcome kept =
+      import_taso_rules(rules_in(rule_bytes({conv(kA, kB), conv(kC, kB), add({0}, {1})},
+                                            {add(kA, kC), conv({0}, kB)}, {{{2}, {1}}})),
+                        options)[0];
   EXPECT_TRUE(kept.accepted());
   EXPECT_EQ(kept.narrowing, "");  // the target has the groups of the source, whatever they are
 }
 
 TEST(TasoOperators, RulesOfTheGeneratorHoldBothWays) {
   expect_sound({transpose(kA), transpose({0})}, {}, {{1}, kA});
-  expect_sound({matmul(kA, kB), transpose({0})},
-               {transpose(kA), transpose(kB), matmul({1}, {0})}, {{1}, {2}});
+  expect_sound({matmul(kA, kB), transpose({0})}, {transpose(kA), transpose(kB), matmul({1}, {0})},
+               {{1}, {2}});
   expect_sound({scale(kA, kB), scale({0}, kC)}, {scale(kB, kC), scale(kA, {0})}, {{1}, {1}});
   expect_sound({conv(kA, kB), scale({0}, kC)}, {scale(kB, kC), conv(kA, {0})}, {{1}, {1}});
   for (const int type : {taso_op::kMaxPool, taso_op::kAvgPool})
@@ -266,8 +271,8 @@ TEST(TasoOperators, RulesOfTheGeneratorHoldBothWays) {
     expect_sound({{41, {kA}, sum}, {41, {kB}, sum}, add({0}, {1})}, {add(kA, kB), {41, {{0}}, sum}},
                  {{2}, {1}});
   }
-  expect_sound({{14, {kA}, {{11, 0}, {10, 2}}}, relu({0})}, {relu(kA), {14, {{0}}, {{11, 0}, {10, 2}}}},
-               {{1}, {1}});
+  expect_sound({{14, {kA}, {{11, 0}, {10, 2}}}, relu({0})},
+               {relu(kA), {14, {{0}}, {{11, 0}, {10, 2}}}}, {{1}, {1}});
   const std::vector<std::pair<int, int>> last = {{11, 1}, {10, 2}};
   expect_sound({{1000, {kA}, last}, {1000, {kB}, last}, concat({0}, {1}, 0, 2)},
                {concat(kA, kB, 0, 2), {1000, {{0}}, last}}, {{2}, {1}});
@@ -281,7 +286,8 @@ TEST(TasoOperators, ConstantsStandOnEitherSide) {
   expect_sound({matmul(kA, kB), add({0}, kA)}, {{22, {}}, add(kB, {0}), matmul(kA, {1})},
                {{1}, {2}});
   expect_sound({conv(kA, kB), conv(kA, kC), add({0}, {1})},
-               {kernel_op(20, {kB}), kernel_op(20, {kC}), add({0}, {1}), conv(kA, {2})}, {{2}, {3}});
+               {kernel_op(20, {kB}), kernel_op(20, {kC}), add({0}, {1}), conv(kA, {2})},
+               {{2}, {3}});
 }
 
 TEST(TasoOperators, ASplitOfTheTargetPartsWhatMeetsAConcat) {
@@ -298,10 +304,9 @@ TEST(TasoOperators, ARuleThatNeedsMatricesSaysSo) {
 }
 
 TEST(TasoOperators, JoinedTensorsOfEqualShapesMayChangePlaces) {
-  const TasoOutcome outcome =
-      outcome_of(rule_bytes({concat(kA, kB, 1, 2), concat(kC, kD, 0, 2), matmul({0}, {1})},
-                            {concat(kB, kA, 1, 2), concat(kD, kC, 0, 2), matmul({0}, {1})},
-                            {{{2}, {2}}}));
+  const TasoOutcome outcome = outcome_of(
+      rule_bytes({concat(kA, kB, 1, 2), concat(kC, kD, 0, 2), matmul({0}, {1})},
+                 {concat(kB, kA, 1, 2), concat(kD, kC, 0, 2), matmul({0}, {1})}, {{{2}, {2}}}));
   EXPECT_TRUE(outcome.accepted()) << outcome.refusal;
   EXPECT_EQ(outcome.narrowing, "joined tensors of equal shape");
   EXPECT_THAT(outcome.text, HasSubstr("shape(x1) == shape(x2)"));
@@ -310,8 +315,9 @@ TEST(TasoOperators, JoinedTensorsOfEqualShapesMayChangePlaces) {
 TEST(TasoOperators, WhatOnlyTheTargetDemandsIsACondition) {
   // Sums of two tensors of unequal length have equal shapes; the tensors cannot be added.
   const std::vector<std::pair<int, int>> sum = {{11, 1}, {10, 2}, {16, 1}};
-  const TasoOutcome outcome = outcome_of(rule_bytes(
-      {{41, {kA}, sum}, {41, {kB}, sum}, add({0}, {1})}, {add(kA, kB), {41, {{0}}, sum}}, {{{2}, {1}}}));
+  const TasoOutcome outcome =
+      outcome_of(rule_bytes({{41, {kA}, sum}, {41, {kB}, sum}, add({0}, {1})},
+                            {add(kA, kB), {41, {{0}}, sum}}, {{{2}, {1}}}));
   EXPECT_THAT(outcome.text, HasSubstr("dim(x1, 1) == dim(x2, 1)"));
   EXPECT_THAT(outcome_of(kAssociative).text, Not(HasSubstr("dim(")));
 }
@@ -331,30 +337,29 @@ TEST(TasoOperators, AnUnknownExtentOfAConstantIsSaid) {
 }
 
 TEST(TasoOperators, UnsoundRulesAreRefused) {
-  expect_counterexample(outcome_of(
-      rule_bytes({pool(6, kA), pool(6, kB), add({0}, {1})}, {add(kA, kB), pool(6, {0})},
-                 {{{2}, {1}}})));
+  expect_counterexample(outcome_of(rule_bytes({pool(6, kA), pool(6, kB), add({0}, {1})},
+                                              {add(kA, kB), pool(6, {0})}, {{{2}, {1}}})));
   expect_counterexample(
       outcome_of(rule_bytes({matmul(kA, kB), transpose({0})},
                             {transpose(kA), transpose(kB), matmul({0}, {1})}, {{{1}, {2}}})));
-  expect_counterexample(outcome_of(
-      rule_bytes({scale(kA, kB), relu({0})}, {relu(kA), scale({0}, kB)}, {{{1}, {1}}})));
+  expect_counterexample(
+      outcome_of(rule_bytes({scale(kA, kB), relu({0})}, {relu(kA), scale({0}, kB)}, {{{1}, {1}}})));
   const std::vector<std::pair<int, int>> first = {{11, 0}, {10, 2}};
   expect_counterexample(
       outcome_of(rule_bytes({{1000, {kA}, first}, {1000, {kB}, first}, concat({0}, {1}, 0, 2)},
                             {concat(kA, kB, 0, 2), {1000, {{0}}, first}}, {{{2}, {1}}})));
 }
 
-// --- What cannot be said ----------------------------------------------------------------------------
+// --- What cannot be said
+// ----------------------------------------------------------------------------
 
 TEST(TasoImport, StatedGroupsAreACondition) {
   Op grouped = conv(kA, kB);
   grouped.parameters.emplace_back(taso_key::kGroup, 2);
   Op other = conv(kA, kC);
   other.parameters.emplace_back(taso_key::kGroup, 2);
-  const TasoOutcome sound =
-      outcome_of(rule_bytes({grouped, other, add({0}, {1})}, {add(kB, kC), conv(kA, {0})},
-                            {{{2}, {1}}}));
+  const TasoOutcome sound = outcome_of(
+      rule_bytes({grouped, other, add({0}, {1})}, {add(kB, kC), conv(kA, {0})}, {{{2}, {1}}}));
   EXPECT_TRUE(sound.accepted()) << sound.refusal;
   EXPECT_THAT(sound.text, HasSubstr("group = 2"));
   expect_counterexample(
@@ -365,10 +370,13 @@ TEST(TasoImport, StatedGroupsAreACondition) {
 TEST(TasoImport, WhatIsNotUnderstoodIsSaid) {
   EXPECT_THAT(outcome_of(rule_bytes({{21, {kA}}}, {relu(kA)}, {{{0}, {0}}})).refusal,
               HasSubstr("operator type 21 is not one that is understood"));
-  EXPECT_THAT(outcome_of(rule_bytes({{3, {kA, kB}, {{6, 2}, {7, 2}}}}, {conv(kA, kB)}, {{{0}, {0}}}))
-                  .refusal, HasSubstr("stride 2"));
+  EXPECT_THAT(
+      outcome_of(rule_bytes({{3, {kA, kB}, {{6, 2}, {7, 2}}}}, {conv(kA, kB)}, {{{0}, {0}}}))
+          .refusal,
+      HasSubstr("stride 2"));
   EXPECT_THAT(outcome_of(rule_bytes({relu(kA), relu(kB)}, {relu(kA), split({0}, 1)},
-                                    {{{0}, {1, 0}}, {{1}, {1, 1}}})).refusal,
+                                    {{{0}, {1, 0}}, {{1}, {1, 1}}}))
+                  .refusal,
               HasSubstr("nothing says where"));
   EXPECT_THAT(outcome_of(rule_bytes({relu(kA)}, {add(kA, kB)}, {{{0}, {0}}})).refusal,
               HasSubstr("x2, which the source does not hold"));
@@ -382,7 +390,8 @@ TEST(TasoImport, ABrokenFileIsRefused) {
   EXPECT_THROW(rules_in(rule_bytes({relu(kA)}, {relu(kA)}, {{{0}, {7}}})), InputError);
 }
 
-// --- Export -----------------------------------------------------------------------------------------
+// --- Export
+// -----------------------------------------------------------------------------------------
 
 /// Exported, written and read again.
 std::vector<TasoRule> round_trip(const TasoExport& exported) {
@@ -398,12 +407,12 @@ TEST(TasoExport, OperatorsOfTheGeneratorComeBack) {
       rule_bytes({matmul(kA, kB), transpose({0})}, {transpose(kA), transpose(kB), matmul({1}, {0})},
                  {{{1}, {2}}}) +
       rule_bytes({scale(kA, kB), scale({0}, kC)}, {mul(kB, kC), scale(kA, {0})}, {{{1}, {1}}}) +
-      rule_bytes({pool(7, kA), pool(7, kB), concat({0}, {1}, 1, 4)}, {concat(kA, kB, 1, 4), pool(7, {0})},
-                 {{{2}, {1}}}) +
+      rule_bytes({pool(7, kA), pool(7, kB), concat({0}, {1}, 1, 4)},
+                 {concat(kA, kB, 1, 4), pool(7, {0})}, {{{2}, {1}}}) +
       rule_bytes({{1000, {kA}, last}, {1000, {kB}, last}, concat({0}, {1}, 0, 2)},
                  {concat(kA, kB, 0, 2), {1000, {{0}}, last}}, {{{2}, {1}}}) +
-      rule_bytes({{28, {kA, kB}}, {41, {{0}}, sum}}, {{41, {kA}, sum}, {41, {kB}, sum}, {28, {{0}, {1}}}},
-                 {{{1}, {2}}}));
+      rule_bytes({{28, {kA, kB}}, {41, {{0}}, sum}},
+                 {{41, {kA}, sum}, {41, {kB}, sum}, {28, {{0}, {1}}}}, {{{1}, {2}}}));
   const auto outcomes = import_taso_rules(original);
   for (const TasoOutcome& outcome : outcomes)
     EXPECT_TRUE(outcome.accepted()) << outcome.refusal << outcome.counterexample;
@@ -438,13 +447,15 @@ TEST(TasoExport, LibraryRulesKeepTheirMeaningOrAreLeftOut) {
   for (const auto& [name, reason] : exported.left_out) EXPECT_THAT(reason, Not(IsEmpty())) << name;
   const RuleSet plain = RuleSet::parse(
       "rule f\nmatch\n  y = Mul(Add(a, b), c)\nwhere\n  shape(a) == shape(b)\nreplace\n"
-      "  y = Add(Mul(a, c), Mul(b, c))\n", "text");
+      "  y = Add(Mul(a, c), Mul(b, c))\n",
+      "text");
   const TasoExport one = export_taso_rules(plain);
   ASSERT_EQ(one.rules.size(), 1u) << one.left_out[0].second;
   EXPECT_TRUE(import_taso_rules(round_trip(one))[0].accepted());
 }
 
-// --- The published file -----------------------------------------------------------------------------
+// --- The published file
+// -----------------------------------------------------------------------------
 
 std::filesystem::path published_rules() {
   const char* given = std::getenv("REVERIE_RULES");
@@ -462,8 +473,8 @@ TEST(TasoPublished, AllRulesLoadAndEachIsVerified) {
   const auto outcomes = import_taso_rules(original);
   int as_stated = 0, narrowed = 0;
   for (const TasoOutcome& outcome : outcomes) {
-    EXPECT_TRUE(outcome.accepted()) << outcome.name << ": " << outcome.refusal << ": "
-                                    << outcome.counterexample;
+    EXPECT_TRUE(outcome.accepted())
+        << outcome.name << ": " << outcome.refusal << ": " << outcome.counterexample;
     EXPECT_EQ(outcome.narrowing.empty(), outcome.counterexample.empty()) << outcome.name;
     ++(outcome.narrowing.empty() ? as_stated : narrowed);
   }
@@ -481,8 +492,8 @@ TEST(TasoPublished, AllRulesLoadAndEachIsVerified) {
   }
 }
 
-/// All rules together, from the examples of each and from graphs that were not drawn to fit them, with
-/// broadcasts, shared values and other ranks.
+/// All rules together, from the examples of each and from graphs that were not drawn to fit them,
+/// with broadcasts, shared values and other ranks.
 TEST(TasoPublished, RandomRewritesAgree) {
   if (!std::filesystem::exists(published_rules()))
     GTEST_SKIP() << published_rules() << " is not there";

@@ -58,7 +58,8 @@ example a: [2, 3], b: [2, 3]
 
 TEST(FieldProof, ErrorsMultiplyOverPoints) {
   const RuleSet rules = RuleSet::parse(
-      "rule r\nmatch\n  y = Mul(a, b)\nreplace\n  y = Mul(b, a)\nexample a: [2], b: [2]\n", "rules");
+      "rule r\nmatch\n  y = Mul(a, b)\nreplace\n  y = Mul(b, a)\nexample a: [2], b: [2]\n",
+      "rules");
   const double once = prove_over_field(rules[0], {.points = 1, .variations = 0}).error;
   EXPECT_DOUBLE_EQ(once, 2 / 0x1p61);
   EXPECT_DOUBLE_EQ(prove_over_field(rules[0], {.points = 3, .variations = 0}).error,

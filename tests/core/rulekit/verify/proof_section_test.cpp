@@ -68,8 +68,9 @@ TEST(ProofSection, IsNoPartOfTheFingerprint) {
 TEST(ProofSection, MistakesAreNamed) {
   const auto error_of = [](const std::string& section) {
     try {
-      RuleSet::parse(std::string("rule r\nmatch\n  y = Relu(x)\nreplace\n  y = Relu(x)\nproof\n") +
-                         section, "rules");
+      RuleSet::parse(
+          std::string("rule r\nmatch\n  y = Relu(x)\nreplace\n  y = Relu(x)\nproof\n") + section,
+          "rules");
     } catch (const InputError& error) {
       return std::string(error.what());
     }
@@ -79,8 +80,9 @@ TEST(ProofSection, MistakesAreNamed) {
   EXPECT_THAT(error_of("  belief(strong)\n"), HasSubstr("rules:7:3: expected 'field' or 'axioms'"));
   EXPECT_THAT(error_of("  field(ranks = [2])\n"), HasSubstr("expected 'assignments'"));
   EXPECT_THAT(error_of("  axioms(ranks = 2, used = \"a\")\n"), HasSubstr("rules:7:10"));
-  EXPECT_THAT(error_of("  axioms(ranks = [2], used = \"a\")\n  axioms(ranks = [2], used = \"a\")\n"),
-              HasSubstr("each once"));
+  EXPECT_THAT(
+      error_of("  axioms(ranks = [2], used = \"a\")\n  axioms(ranks = [2], used = \"a\")\n"),
+      HasSubstr("each once"));
   EXPECT_THAT(error_of(""), HasSubstr("expected"));
 }
 

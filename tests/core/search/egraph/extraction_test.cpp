@@ -26,11 +26,12 @@ ExtractionProblem problem_of(int classes, std::vector<ExtractionProblem::Node> n
 
 /// Two products of one input, and the two made together and taken apart.
 ExtractionProblem merged_products() {
-  return problem_of(4, {{0, {}, {0}, {}},       // the input
-                        {10, {0}, {1}, {}},     // one product
-                        {10, {0}, {2}, {}},     // the other
-                        {12, {0}, {3}, {}},     // both
-                        {2, {3}, {1, 2}, {}}},  // taken apart
+  return problem_of(4,
+                    {{0, {}, {0}, {}},       // the input
+                     {10, {0}, {1}, {}},     // one product
+                     {10, {0}, {2}, {}},     // the other
+                     {12, {0}, {3}, {}},     // both
+                     {2, {3}, {1, 2}, {}}},  // taken apart
                     {1, 2});
 }
 
@@ -44,8 +45,8 @@ TEST(Follower, CountsWhatIsSharedOnce) {
 }
 
 TEST(Follower, RefusesCyclesAndGaps) {
-  const ExtractionProblem problem = problem_of(
-      2, {{1, {1}, {0}, {}}, {1, {0}, {1}, {}}, {9, {}, {1}, {}}}, {0});
+  const ExtractionProblem problem =
+      problem_of(2, {{1, {1}, {0}, {}}, {1, {0}, {1}, {}}, {9, {}, {1}, {}}}, {0});
   Follower follower(problem);
   EXPECT_EQ(follower.cost({0, 1}), std::nullopt);
   EXPECT_EQ(follower.cost({0, -1}), std::nullopt);
@@ -53,8 +54,8 @@ TEST(Follower, RefusesCyclesAndGaps) {
 }
 
 TEST(Follower, RefusesTooManyWeights) {
-  ExtractionProblem problem = problem_of(3, {{1, {}, {0}, {0}}, {1, {}, {1}, {0, 1}},
-                                             {1, {0, 1}, {2}, {}}}, {2});
+  ExtractionProblem problem =
+      problem_of(3, {{1, {}, {0}, {0}}, {1, {}, {1}, {0, 1}}, {1, {0, 1}, {2}, {}}}, {2});
   problem.weight_bytes = {8, 4};
   problem.weight_limit = 12;
   EXPECT_EQ(Follower(problem).cost({0, 1, 2}), 3);
@@ -81,14 +82,15 @@ TEST(Descend, FindsWhatIsShared) {
 
 /// What is taken apart has to be given another shape before it is what was wanted.
 TEST(Descend, FindsWhatIsSharedThroughFreeNodes) {
-  const ExtractionProblem problem = problem_of(6, {{0, {}, {0}, {}},
-                                                   {10, {0}, {1}, {}},
-                                                   {10, {0}, {2}, {}},
-                                                   {12, {0}, {3}, {}},
-                                                   {2, {3}, {4, 5}, {}},
-                                                   {0, {4}, {1}, {}},
-                                                   {0, {5}, {2}, {}}},
-                                              {1, 2});
+  const ExtractionProblem problem = problem_of(6,
+                                               {{0, {}, {0}, {}},
+                                                {10, {0}, {1}, {}},
+                                                {10, {0}, {2}, {}},
+                                                {12, {0}, {3}, {}},
+                                                {2, {3}, {4, 5}, {}},
+                                                {0, {4}, {1}, {}},
+                                                {0, {5}, {2}, {}}},
+                                               {1, 2});
   const Selection selection = descend(problem, select_bottom_up(problem), kNever);
   EXPECT_EQ(Follower(problem).cost(selection), 14);
 }

@@ -28,8 +28,7 @@ std::optional<int64_t> least_allowed(const ExtractionProblem& problem,
 }
 
 /// Whether some choice of what is allowed is cyclic.
-bool has_cycle(const ExtractionProblem& problem,
-               const std::vector<std::vector<uint8_t>>& allowed) {
+bool has_cycle(const ExtractionProblem& problem, const std::vector<std::vector<uint8_t>>& allowed) {
   std::vector<int> missing(problem.members.size(), 0);  // classes that lead to it
   std::vector<std::vector<int>> next(problem.members.size());
   for (size_t i = 0; i < problem.nodes.size(); ++i)

@@ -32,8 +32,8 @@ Graph parallel_products(int count) {
   Graph graph;
   const ValueId x = graph.add_input("x", {DType::kFloat32, {2, 4}});
   for (int i = 0; i < count; ++i) {
-    const ValueId w = graph.add_constant(
-        Weight::fill({DType::kFloat32, {4, 32}}, 1, fmt::format("w{}", i)));
+    const ValueId w =
+        graph.add_constant(Weight::fill({DType::kFloat32, {4, 32}}, 1, fmt::format("w{}", i)));
     graph.add_output(fmt::format("y{}", i), graph.add("MatMul", {x, w}));
   }
   return graph;
@@ -116,9 +116,9 @@ replace
 }
 
 TEST(Saturation, SeveralRootsAreMergedAndTakenApart) {
-  const RewriteState start(parallel_products(3), builtin(),
-                           std::make_shared<OpCost>(std::map<std::string, int64_t>{
-                               {"MatMul", 100}, {"Split", 10}}));
+  const RewriteState start(
+      parallel_products(3), builtin(),
+      std::make_shared<OpCost>(std::map<std::string, int64_t>{{"MatMul", 100}, {"Split", 10}}));
   SearchOptions options;
   options.saturation.node_limit = 200;
   const SearchResult result = saturation_greedy_search(start, options);
@@ -129,9 +129,9 @@ TEST(Saturation, SeveralRootsAreMergedAndTakenApart) {
 }
 
 TEST(Saturation, RulesWithSeveralRootsStopAfterTheirIterations) {
-  const RewriteState start(parallel_products(4), builtin(),
-                           std::make_shared<OpCost>(std::map<std::string, int64_t>{
-                               {"MatMul", 100}, {"Split", 10}}));
+  const RewriteState start(
+      parallel_products(4), builtin(),
+      std::make_shared<OpCost>(std::map<std::string, int64_t>{{"MatMul", 100}, {"Split", 10}}));
   SearchOptions options;
   options.greedy_first = false;
   options.saturation.rounds = 1;
@@ -144,9 +144,9 @@ TEST(Saturation, RulesWithSeveralRootsStopAfterTheirIterations) {
 }
 
 TEST(Saturation, LimitsEndItAndKeepTheBest) {
-  const RewriteState start(parallel_products(6), builtin(),
-                           std::make_shared<OpCost>(std::map<std::string, int64_t>{
-                               {"MatMul", 100}, {"Split", 10}}));
+  const RewriteState start(
+      parallel_products(6), builtin(),
+      std::make_shared<OpCost>(std::map<std::string, int64_t>{{"MatMul", 100}, {"Split", 10}}));
   SearchOptions options;
   options.greedy_first = false;
   options.saturation.rounds = 1;
@@ -169,9 +169,9 @@ TEST(Saturation, LimitsEndItAndKeepTheBest) {
 }
 
 TEST(Saturation, ARoundBeginsAtTheBestOfTheOneBefore) {
-  const RewriteState start(parallel_products(6), builtin(),
-                           std::make_shared<OpCost>(std::map<std::string, int64_t>{
-                               {"MatMul", 100}, {"Split", 10}}));
+  const RewriteState start(
+      parallel_products(6), builtin(),
+      std::make_shared<OpCost>(std::map<std::string, int64_t>{{"MatMul", 100}, {"Split", 10}}));
   SearchOptions options;
   options.greedy_first = false;
   options.saturation.iterations = 1;
@@ -187,9 +187,9 @@ TEST(Saturation, ARoundBeginsAtTheBestOfTheOneBefore) {
 }
 
 TEST(Saturation, ARoundBeginsAtGreedysGraphWhereThatIsTheBest) {
-  const RewriteState start(parallel_products(6), builtin(),
-                           std::make_shared<OpCost>(std::map<std::string, int64_t>{
-                               {"MatMul", 100}, {"Split", 10}}));
+  const RewriteState start(
+      parallel_products(6), builtin(),
+      std::make_shared<OpCost>(std::map<std::string, int64_t>{{"MatMul", 100}, {"Split", 10}}));
   SearchOptions options;
   options.saturation.iterations = 1;
   options.saturation.rounds = 1;

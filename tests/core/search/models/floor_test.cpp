@@ -10,18 +10,16 @@ namespace reverie {
 namespace {
 
 /// Least improvement in percent with the rules that ship: by the roofline of a T4, and by what one
-/// thread of an AMD EPYC with AVX-512 took for each operator (tests/golden/cpu_costs.h5, recorded by
-/// experiments/search/table.sh --cost cpu).
+/// thread of an AMD EPYC with AVX-512 took for each operator (tests/golden/cpu_costs.h5, recorded
+/// by experiments/search/table.sh --cost cpu).
 struct Floor {
   double t4, cpu;
 };
 const std::map<std::string, Floor> kFloors = {
-    {"bert_base", {25.5, 1.0}},     {"bert_tiny", {55.0, 13.0}},
-    {"inception_v3", {28.5, 5.0}},  {"nasnet_a", {15.0, 3.3}},
-    {"nasrnn", {28.0, 4.5}},        {"resnet18", {26.0, 4.6}},
-    {"resnet50", {39.0, 7.4}},      {"resnext50_32x4d", {44.0, 5.8}},
-    {"squeezenet1_1", {35.0, 6.7}}, {"taso_bert", {29.0, 20.5}},
-    {"taso_resnext50", {34.0, 4.4}}, {"vit_b_16", {23.0, 2.7}},
+    {"bert_base", {25.5, 1.0}},  {"bert_tiny", {55.0, 13.0}},      {"inception_v3", {28.5, 5.0}},
+    {"nasnet_a", {15.0, 3.3}},   {"nasrnn", {28.0, 4.5}},          {"resnet18", {26.0, 4.6}},
+    {"resnet50", {39.0, 7.4}},   {"resnext50_32x4d", {44.0, 5.8}}, {"squeezenet1_1", {35.0, 6.7}},
+    {"taso_bert", {29.0, 20.5}}, {"taso_resnext50", {34.0, 4.4}},  {"vit_b_16", {23.0, 2.7}},
 };
 
 class LightModelFloor : public ::testing::TestWithParam<std::string> {};

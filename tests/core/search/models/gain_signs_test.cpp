@@ -38,10 +38,12 @@ void count_signs(const Graph& graph, const std::shared_ptr<const RuleSet>& rules
         if (measured.estimated != Picoseconds{0}) continue;  // not on record
         const Cost predicted = estimated.cost_delta(estimated.location(rule, location));
         if (measured.runtime < most) most = measured.runtime, best = RewriteStep{rule, location};
-        if (std::abs(measured.runtime.seconds()) < kClear * recorded.cost().runtime.seconds()) continue;
+        if (std::abs(measured.runtime.seconds()) < kClear * recorded.cost().runtime.seconds())
+          continue;
         Signs& counted = signs[rules->name(rule)];
-        ++((measured.runtime < Picoseconds{0}) == (predicted.runtime < Picoseconds{0}) ? counted.agree
-                                                                                       : counted.differ);
+        ++((measured.runtime < Picoseconds{0}) == (predicted.runtime < Picoseconds{0})
+               ? counted.agree
+               : counted.differ);
       }
     }
     if (!best) return;
@@ -55,7 +57,8 @@ TEST(GainSigns, AreThoseOfMeasurementsOnAProcessor) {
   std::map<std::string, Signs> signs;
   for (const std::string& name : testing::light_models()) {
     const auto path = testing::exported_light_model(name);
-    if (!std::filesystem::exists(path)) GTEST_SKIP() << path << " is not there, on which costs were recorded";
+    if (!std::filesystem::exists(path))
+      GTEST_SKIP() << path << " is not there, on which costs were recorded";
     count_signs(import_onnx(path).graph, rules, signs);
   }
   int agree = 0, differ = 0;

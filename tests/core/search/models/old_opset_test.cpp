@@ -45,7 +45,8 @@ onnx::ModelProto normalization_and_if() {
     attribute->set_name(name);
     attribute->set_type(onnx::AttributeProto::GRAPH);
     *attribute->mutable_g() = parse(R"(
-      <ir_version: 6, opset_import: ["" : 11]> b () => (float[2, 4] out) { out = Neg(a) })").graph();
+      <ir_version: 6, opset_import: ["" : 11]> b () => (float[2, 4] out) { out = Neg(a) })")
+                                  .graph();
     attribute->mutable_g()->mutable_node(0)->set_output(0, std::string(name) + "_out");
     attribute->mutable_g()->mutable_output(0)->set_name(std::string(name) + "_out");
   }
@@ -88,8 +89,7 @@ TEST(OldOpset, CostsAreThoseOfTheNodesInTheFile) {
   export_onnx(state.graph(), model.info, folder / "best.onnx");
   EXPECT_EQ(state.cost(), graph_cost(*estimates, import_onnx(folder / "best.onnx").graph));
   EXPECT_GT(state.cost().launches, graph_cost(*estimates, state.graph()).launches);
-  const SearchResult greedy =
-      optimize(model.graph, rules, written, greedy_search, {}).search;
+  const SearchResult greedy = optimize(model.graph, rules, written, greedy_search, {}).search;
   EXPECT_EQ(written->counters().measurements, 0);
   export_onnx(greedy.best, model.info, folder / "greedy.onnx");
   EXPECT_EQ(greedy.best_cost, graph_cost(*estimates, import_onnx(folder / "greedy.onnx").graph));
