@@ -7,6 +7,7 @@
 #include <map>
 #include <regex>
 #include <set>
+#include <sstream>
 #include <string>
 #include <vector>
 
@@ -230,6 +231,56 @@ TEST(Layout, TheRuleItselfTellsRightFromWrong) {
   EXPECT_TRUE(may_include("env/adapt/train", "env/adapt/job.h"));
   EXPECT_FALSE(may_include("env", "env/adapt/train/module.h"));
   EXPECT_FALSE(may_include("env/adapt/train", "worldmodel/network/torch.h"));
+}
+
+int column_limit() {
+  std::ifstream format(fs::path(REVERIE_SOURCE_DIR) / ".clang-format");
+  for (std::string line; std::getline(format, line);)
+    if (line.starts_with("ColumnLimit: ")) return std::stoi(line.substr(13));
+  return 0;
+}
+
+/// Numbers of the lines that are longer than `limit` characters and not part of a raw string.
+std::vector<int> long_lines(std::istream& source, size_t limit) {
+  static const std::regex opening("R\"([a-z]*)\\(");
+  std::vector<int> found;
+  std::string end;  // of the raw string that the line is in; empty outside of one
+  int number = 0;
+  for (std::string line; std::getline(source, line);) {
+    ++number;
+    std::smatch opens;
+    size_t from = 0;
+    if (end.empty() && std::regex_search(line, opens, opening)) {
+      end = ")" + opens.str(1) + "\"";
+      from = static_cast<size_t>(opens.position() + opens.length());
+    }
+    const auto continues = [](char c) { return (static_cast<unsigned char>(c) & 0xC0) == 0x80; };
+    const size_t length = line.size() - std::ranges::count_if(line, continues);
+    if (end.empty() && length > limit) found.push_back(number);
+    if (!end.empty() && line.find(end, from) != std::string::npos) end.clear();
+  }
+  return found;
+}
+
+TEST(Layout, LinesAreNoLongerThanTheFormatSays) {
+  const int limit = column_limit();
+  ASSERT_EQ(limit, 100);
+  const fs::path root = REVERIE_SOURCE_DIR;
+  int files = 0;
+  for (const char* top :
+       {"core", "env", "datasets", "worldmodel", "controller", "tools", "tests", "experiments"})
+    for (const auto& entry : fs::recursive_directory_iterator(root / top)) {
+      const std::string extension = entry.path().extension();
+      if (extension != ".h" && extension != ".cpp" && extension != ".cu") continue;
+      ++files;
+      std::ifstream source(entry.path());
+      for (const int number : long_lines(source, static_cast<size_t>(limit)))
+        ADD_FAILURE() << fs::relative(entry.path(), root).string() << ":" << number
+                      << ": longer than " << limit << " characters; run clang-format";
+    }
+  EXPECT_GT(files, 500);
+  std::istringstream sample("12345\n123456\nf(R\"x(123456)\"\n123456)x\");\n123456");
+  EXPECT_THAT(long_lines(sample, 5), ::testing::ElementsAre(2, 5));
 }
 
 TEST(Layout, NothingElseIsVisibleAtTheTop) {
