@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "core/base/error.h"
-#include "core/base/fast_start.h"
+#include "tools/fast_start.h"
 #include "tools/streams.h"
 
 namespace reverie {

@@ -11,10 +11,10 @@
 #include <vector>
 
 #include "core/base/error.h"
-#include "core/base/fast_start.h"
 #include "core/base/output.h"
 #include "core/ort/ort_machine.h"
 #include "tools/command.h"
+#include "tools/fast_start.h"
 #include "tools/help.h"
 #include "tools/interrupt.h"
 #include "tools/learning.h"

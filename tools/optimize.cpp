@@ -8,7 +8,6 @@
 #include <set>
 
 #include "core/base/error.h"
-#include "core/base/fast_start.h"
 #include "core/base/files.h"
 #include "core/base/json.h"
 #include "core/base/words.h"
@@ -23,6 +22,7 @@
 #include "tools/common.h"
 #include "tools/contenders.h"
 #include "tools/extents.h"
+#include "tools/fast_start.h"
 #include "tools/help.h"
 #include "tools/inputs.h"
 #include "tools/interrupt.h"

@@ -3,6 +3,7 @@
 #include "controller/train/counters.h"
 #include "core/base/files.h"
 #include "env/translated.h"
+#include "worldmodel/network/modules.h"
 
 namespace reverie {
 

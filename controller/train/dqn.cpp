@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "controller/policy/segments.h"
+#include "worldmodel/network/modules.h"
 
 namespace reverie {
 namespace {

@@ -5,6 +5,7 @@
 #include <numeric>
 
 #include "core/base/shuffle.h"
+#include "worldmodel/network/modules.h"
 
 namespace reverie {
 namespace {

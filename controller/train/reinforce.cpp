@@ -1,5 +1,7 @@
 #include "controller/train/reinforce.h"
 
+#include "worldmodel/network/modules.h"
+
 namespace reverie {
 
 ReinforceTrainer::ReinforceTrainer(const LatentSpec& spec, const ActorCriticConfig& net,

@@ -42,11 +42,4 @@ void require_finite_loss(double loss);
 /// Mean return and length of a batch of episodes.
 Metrics episode_metrics(const Rollout& rollout);
 
-/// Trainers seed LibTorch's generator for the initial weights of a module.
-template <class Make>
-auto with_torch_seed(uint64_t seed, Make&& make) {
-  torch::manual_seed(seed);
-  return make();
-}
-
 }  // namespace reverie

@@ -14,7 +14,6 @@
 #include <set>
 
 #include "core/base/error.h"
-#include "core/base/fast_start.h"
 #include "core/base/hash.h"
 #include "core/base/random.h"
 #include "core/base/stopwatch.h"
@@ -534,7 +533,6 @@ void compare_cut(const CutGraph& a, const CutGraph& b, const CompareOptions& opt
 }  // namespace
 
 Agreement compare(const Graph& original, const Graph& candidate, const CompareOptions& options) {
-  give_back_memory();
   const RecycledMemory recycled;
   std::set<uint64_t> refused;
   std::string first_refusal;

@@ -6,7 +6,6 @@
 #include <unordered_set>
 
 #include "core/base/error.h"
-#include "core/base/fast_start.h"
 #include "core/exec/reference/reference.h"
 #include "core/onnx/fold_constants.h"
 #include "core/onnx/proto.h"
@@ -200,9 +199,6 @@ SpelledProduct spell_product(Graph& graph, const OpSchema& op, std::span<const V
   return result;
 }
 
-Graph lower(const Graph& graph, bool fold) {
-  give_back_memory();
-  return Lowering(graph, fold).run();
-}
+Graph lower(const Graph& graph, bool fold) { return Lowering(graph, fold).run(); }
 
 }  // namespace reverie

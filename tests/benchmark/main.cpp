@@ -2,7 +2,7 @@
 
 #include <cstdlib>
 
-#include "core/base/fast_start.h"
+#include "tools/fast_start.h"
 
 int main(int argc, char** argv) {
   reverie::start_fast(argv);

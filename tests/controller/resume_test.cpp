@@ -16,6 +16,7 @@
 #include "worldmodel/encoder/latent_cache.h"
 #include "worldmodel/encoder/train_vae.h"
 #include "worldmodel/memory/train_mdnrnn.h"
+#include "worldmodel/network/modules.h"
 
 /// What is stopped and resumed gives the same bytes as what did not stop: each step that learns,
 /// and each trainer.

@@ -1,7 +1,7 @@
 #include <gtest/gtest.h>
 #include <torch/torch.h>
 
-#include "core/base/fast_start.h"
+#include "tools/fast_start.h"
 
 namespace {
 

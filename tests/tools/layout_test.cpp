@@ -233,6 +233,34 @@ TEST(Layout, TheRuleItselfTellsRightFromWrong) {
   EXPECT_FALSE(may_include("env/adapt/train", "worldmodel/network/torch.h"));
 }
 
+/// Calls that change the state of the whole process.
+std::vector<std::string> process_wide_calls(const std::string& line) {
+  static const std::regex calls(
+      "(^|[^a-z_])(manual_seed|malloc_trim|mallopt|setenv|putenv|setlocale|srand)\\(");
+  std::vector<std::string> found;
+  for (std::sregex_iterator at(line.begin(), line.end(), calls), end; at != end; ++at)
+    found.push_back(at->str(2));
+  return found;
+}
+
+TEST(Layout, LibrariesChangeNoStateOfTheProcess) {
+  const fs::path root = REVERIE_SOURCE_DIR;
+  int files = 0;
+  for (const char* top : {"core", "env", "datasets", "worldmodel", "controller"})
+    for (const auto& entry : fs::recursive_directory_iterator(root / top)) {
+      const std::string extension = entry.path().extension();
+      if (extension != ".h" && extension != ".cpp" && extension != ".cu") continue;
+      ++files;
+      std::ifstream source(entry.path());
+      for (std::string line; std::getline(source, line);)
+        EXPECT_THAT(process_wide_calls(line), ::testing::IsEmpty())
+            << fs::relative(entry.path(), root) << ": " << line;
+    }
+  EXPECT_GT(files, 300);
+  EXPECT_THAT(process_wide_calls("torch::manual_seed(1); malloc_trim(0);"), ::testing::SizeIs(2));
+  EXPECT_THAT(process_wide_calls("reset_env(1)"), ::testing::IsEmpty());
+}
+
 int column_limit() {
   std::ifstream format(fs::path(REVERIE_SOURCE_DIR) / ".clang-format");
   for (std::string line; std::getline(format, line);)

@@ -56,6 +56,20 @@ TEST(Mixture, TemperatureScalesWeightsAndSpread) {
   }
 }
 
+TEST(WithTorchSeed, EqualSeedsGiveEqualWeightsAndTheGeneratorGoesOnWhereItWas) {
+  const auto weight = [](uint64_t seed) {
+    return with_torch_seed(seed, [] { return Mlp(3, 4, 2); })->second->weight;
+  };
+  torch::manual_seed(1);
+  const auto first = torch::rand({4}), second = torch::rand({4});
+  torch::manual_seed(1);
+  EXPECT_TRUE(torch::equal(torch::rand({4}), first));
+  const auto one = weight(5);
+  EXPECT_TRUE(torch::equal(torch::rand({4}), second));
+  EXPECT_TRUE(torch::equal(weight(5), one));
+  EXPECT_FALSE(torch::equal(weight(6), one));
+}
+
 TEST(CountChange, SmallChangesAreExactAndNoneIsNone) {
   const auto current = torch::arange(0, 40).unsqueeze(1).expand({40, 9});
   const auto change = torch::tensor({-4L, -3L, -2L, -1L, 0L, 1L, 2L, 3L, 4L});

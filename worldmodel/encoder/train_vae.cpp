@@ -30,8 +30,8 @@ class VaeProblem : public FitProblem {
         training_(data.states_in(Split::kTrain)),
         validation_(pack(thin(data.states_in(data.judging_split()), config.validation_states))) {
     if (training_.empty()) throw InputError("the rollouts hold no training episodes; collect more");
-    torch::manual_seed(seed);
-    vae_ = std::make_shared<Vae>(config.encoder, data.spec());
+    vae_ =
+        with_torch_seed(seed, [&] { return std::make_shared<Vae>(config.encoder, data.spec()); });
     set_statistics();
     vae_->to(device);
   }

@@ -74,8 +74,7 @@ class WorldProblem : public FitProblem {
     spec.hidden = config.model.hidden;
     spec.env = data.data().spec();
     const EntityPool pool = pool_of(encoder);
-    torch::manual_seed(seed);
-    network_ = MdnRnn(config.model, spec, pool);
+    network_ = with_torch_seed(seed, [&] { return MdnRnn(config.model, spec, pool); });
     set_statistics(data, training_, *network_);
     network_->to(device);
   }

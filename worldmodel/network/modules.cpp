@@ -2,6 +2,8 @@
 
 #include <ATen/CPUGeneratorImpl.h>
 
+#include <mutex>
+
 #include "core/base/error.h"
 
 namespace reverie {
@@ -12,6 +14,19 @@ constexpr double kConstant = 1e-6;  // deviation below which a column counts as 
 
 torch::Generator make_generator(uint64_t seed) {
   return at::make_generator<at::CPUGeneratorImpl>(seed);
+}
+
+SeededWeights::SeededWeights(uint64_t seed) {
+  auto generator = at::detail::getDefaultCPUGenerator();
+  const std::scoped_lock lock(generator.mutex());
+  before_ = generator.get_state();
+  generator.set_current_seed(seed);
+}
+
+SeededWeights::~SeededWeights() {
+  auto generator = at::detail::getDefaultCPUGenerator();
+  const std::scoped_lock lock(generator.mutex());
+  generator.set_state(before_);
 }
 
 MlpImpl::MlpImpl(int in, int width, int out)

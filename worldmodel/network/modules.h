@@ -11,6 +11,26 @@ namespace reverie {
 /// Source of noise for tensors on the CPU, seeded.
 torch::Generator make_generator(uint64_t seed);
 
+/// New modules draw their weights from LibTorch's default generator on the CPU. While this lives
+/// that is seeded; then it goes on where it was. For one thread at a time.
+class SeededWeights {
+ public:
+  explicit SeededWeights(uint64_t seed);
+  ~SeededWeights();
+  SeededWeights(const SeededWeights&) = delete;
+  SeededWeights& operator=(const SeededWeights&) = delete;
+
+ private:
+  torch::Tensor before_;
+};
+
+/// What `make` makes; equal seeds give it equal weights.
+template <class Make>
+auto with_torch_seed(uint64_t seed, Make&& make) {
+  const SeededWeights seeded(seed);
+  return make();
+}
+
 /// Two layers with SiLU between them: [*, in] -> [*, out].
 struct MlpImpl : torch::nn::Module {
   MlpImpl(int in, int width, int out);

@@ -1,4 +1,4 @@
-#include "core/base/fast_start.h"
+#include "tools/fast_start.h"
 
 #include <dlfcn.h>
 #include <malloc.h>
@@ -89,13 +89,6 @@ void return_large_blocks() {
 #ifdef __GLIBC__
   constexpr int kLarge = 8 << 20;  // bytes
   mallopt(M_MMAP_THRESHOLD, kLarge);
-#endif
-}
-
-void give_back_memory() {
-#ifdef __GLIBC__
-  constexpr size_t kMuch = size_t{128} << 20;  // bytes
-  if (mallinfo2().fordblks > kMuch) malloc_trim(0);
 #endif
 }
 

@@ -50,8 +50,4 @@ void start_fast(char** argv);
 /// for work on tensors of many sizes, whose remains would never be as large as the next one.
 void return_large_blocks();
 
-/// Gives what was kept back to the system where it is much: between phases of work on large tensors
-/// that need other sizes, for which it would be too scattered.
-void give_back_memory();
-
 }  // namespace reverie
