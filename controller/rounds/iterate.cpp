@@ -54,8 +54,7 @@ class Iteration {
   double gather(int64_t round) {
     const Stopwatch watch;
     const TrainedPolicy last = load_trained_policy(last_policy(round - 1), run_.device);
-    const auto agent = make_policy_agent(
-        last, {static_cast<uint64_t>(round), config_.dreamt, step_.dream.temperature});
+    const auto agent = make_policy_agent(last, static_cast<uint64_t>(round));
     const CollectedRound collected =
         collect_(*agent, config_.episodes, directory(round) + "/rollouts");
     sources_.push_back(collected.episodes);

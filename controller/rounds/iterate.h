@@ -16,7 +16,6 @@ struct IterateConfig {
   int64_t rounds = 1;
   int64_t episodes = 25;
   int64_t epochs = 3;
-  double dreamt = 0;
 
   template <class V>
   void fields(V& v) {
@@ -25,11 +24,6 @@ struct IterateConfig {
     v.field("episodes", episodes, "Episodes that the policy collects before each further round",
             at_least(1));
     v.field("epochs", epochs, "Most epochs of M's fit in each further round", at_least(1));
-    v.field("dreamt", dreamt,
-            "Share of the collected episodes that are dreamt first, then played for real as far as "
-            "their actions "
-            "exist: M is fitted to where it fails",
-            between(0, 1));
   }
 };
 

@@ -220,7 +220,8 @@ void ConfigFields::unknown(const std::string& key) const {
   while (!section.empty() && !is_section(section)) section = internal::section_of(section);
   std::erase_if(known,
                 [&](const std::string& name) { return internal::section_of(name) != section; });
-  throw InputError("unknown key '{}'; known are {}", key, fmt::join(known, ", "));
+  throw InputError("unknown key '{}'; known are {}; leave it out if an older version had it", key,
+                   fmt::join(known, ", "));
 }
 
 void ConfigFields::load_file(const std::string& path) { load_text(read_file(path), path); }

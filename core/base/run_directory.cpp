@@ -35,7 +35,7 @@ void first_difference(const std::string& directory, const std::string& old_confi
     if (was != is)
       throw InputError(
           "{}/config.yaml:{}: --resume needs the configuration it began with: there it "
-          "says '{}', now it is '{}'",
+          "says '{}', now it is '{}'; set what it says there, or begin anew with another --out",
           directory, line, was, is);
   }
 }

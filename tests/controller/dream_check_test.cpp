@@ -181,54 +181,11 @@ TEST(CheckDreamTest, WhatNoOpIsBelievedToBeWorthCounts) {
   EXPECT_EQ(check.dream_return, 4);
 }
 
-/// Merges in a world that believes them to be there for ever: start 5 of the toy has two.
-struct Dreamer {
-  Dreamer()
-      : toy(ToyConfig{2, 16, 6}),
-        untrained(toy.spec()),
-        policy{untrained.encoder, std::make_shared<GenerousWorld>(untrained.world->spec()),
-               std::make_shared<Blind>()} {}
-
-  RecordedEpisode play(double dreamt) {
-    return record_episode(toy, *make_policy_agent(policy, {.salt = 1, .dreamt = dreamt}), 5,
-                          Rng(1));
-  }
-
-  ToyEnvironment toy;
-  UntrainedWorld untrained;
-  TrainedPolicy policy;
-};
-
-TEST(PolicyAgentTest, ADreamtEpisodeIsPlayedUpToTheFirstInvalidAction) {
-  Dreamer dreamer;
-  const Episode episode = dreamer.play(1).episode;
-  EXPECT_EQ(episode.agent, "dreamt");
-  std::vector<int> taken;
-  for (const Transition& step : episode.steps) taken.push_back(step.action.primary);
-  EXPECT_THAT(taken, ElementsAre(0, 0, dreamer.toy.spec().no_op()));
-  EXPECT_TRUE(episode.steps.back().terminated);
-}
-
-TEST(PolicyAgentTest, TheShareIsOfEpisodes) {
-  Dreamer dreamer;
-  dreamer.policy.policy = std::make_shared<OneThenStop>();
-  EXPECT_EQ(dreamer.play(0).episode.agent, "policy");
-  const auto agent = make_policy_agent(dreamer.policy, {.salt = 1, .dreamt = 0.25});
-  int dreamt = 0;
-  for (uint64_t i = 0; i < 400; ++i) {
-    Rng rng(i);
-    dreamer.toy.reset(5);
-    dreamt += agent->begin(dreamer.toy, rng) == "dreamt";
-  }
-  EXPECT_NEAR(dreamt, 100, 40);
-}
-
 TEST(PolicyAgentTest, SeesInEveryEpisodeWhatTheLiveEnvironmentShows) {
   ToyEnvironment toy(ToyConfig{2, 16, 6});
   const UntrainedWorld untrained(toy.spec());
   const auto watcher = std::make_shared<testing::FirstChoice>();
-  const auto agent =
-      make_policy_agent({untrained.encoder, untrained.world, watcher}, {.salt = 1, .dreamt = 0});
+  const auto agent = make_policy_agent({untrained.encoder, untrained.world, watcher}, 1);
   for (const uint64_t seed : {5, 21}) {
     watcher->shown.clear();
     const Episode episode = record_episode(toy, *agent, seed, Rng(1)).episode;

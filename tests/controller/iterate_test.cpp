@@ -147,10 +147,9 @@ TEST(IterateTest, APolicyThatPlansCollectsWithTheMBeforeAndPlansWithTheNext) {
   rounds.step.trainer.trainer = TrainerKind::kPlan;
   rounds.step.trainer.plan.sequences = 16;
   rounds.step.plan.updates = 0;
-  rounds.config.dreamt = 0.5;
   const TrainingResult result = rounds.run("out");
   EXPECT_EQ(result.training.resets, kEpisodes);
-  EXPECT_EQ(rounds.agents, (std::set<std::string>{"dreamt", "policy"}));
+  EXPECT_THAT(rounds.agents, ::testing::ElementsAre("policy"));
   const Checkpoint first = rounds.file("out/round-1/policy.pt", "policy");
   const Checkpoint second = rounds.file("out/round-2/policy.pt", "policy");
   const Checkpoint world = rounds.file("out/round-2/world/world.pt", "world");
@@ -209,16 +208,6 @@ TEST(IterateTest, ARoundGoesOnFromTheLastPolicyNotFromTheBest) {
   };
   EXPECT_TRUE(goes_on_from("last.pt"));
   EXPECT_FALSE(goes_on_from("policy.pt"));
-}
-
-TEST(IterateTest, DreamtEpisodesAreCollectedWhereTheyShall) {
-  Rounds rounds;
-  rounds.run("none");
-  EXPECT_THAT(rounds.agents, ::testing::ElementsAre("policy"));
-  rounds.agents.clear();
-  rounds.config.dreamt = 1;
-  rounds.run("all");
-  EXPECT_THAT(rounds.agents, ::testing::ElementsAre("dreamt"));
 }
 
 TEST(IterateTest, MetricsCountOnFromRoundToRound) {

@@ -136,7 +136,10 @@ TEST(ConfigTest, UnknownKeyNamesPlaceAndNearest) {
   EXPECT_THAT(set_error("latemt=3"), HasSubstr("did you mean 'latent'?"));
   EXPECT_THAT(set_error("zzzzzzzzzzz=3"), HasSubstr("known are seed, latent"));
   EXPECT_THAT(set_error("zzzzzzzzzzz.clip=3"), testing::Not(HasSubstr("ppo.clip")));
-  EXPECT_THAT(set_error("ppo.zzzzzzzzzzz=3"), HasSubstr("known are ppo.clip, ppo.widths"));
+  EXPECT_EQ(
+      load_error("ppo:\n  zzzzzzzzzzz: 2\n"),
+      "run.yaml:2: unknown key 'ppo.zzzzzzzzzzz'; known are ppo.clip, ppo.widths; leave it out "
+      "if an older version had it");
 }
 
 TEST(ConfigTest, WrongValuesSayWhatIsRight) {

@@ -36,6 +36,9 @@ TEST(RunDirectory, RefusesOtherContentUnlessResumed) {
   EXPECT_EQ(refusal(run, "seed: 1\na: 2\n", true), "none");
   EXPECT_THAT(refusal(run, "seed: 1\na: 3\n", true),
               AllOf(HasSubstr("config.yaml:2"), HasSubstr("'a: 2', now it is 'a: 3'")));
+  EXPECT_THAT(refusal(run, "seed: 1\n", true),
+              HasSubstr("'a: 2', now it is 'nothing'; set what it says there, or begin anew with "
+                        "another --out"));
   EXPECT_EQ(refusal(directory / "new", "seed: 1\n", true), "none");
 }
 
