@@ -45,7 +45,7 @@ size_t index_of(const std::array<std::string_view, N>& names, const std::string&
   throw InputError("a specification says '{}', which is unknown", name);
 }
 
-void require_fit(const EnvSpec& spec) {
+void require_complete(const EnvSpec& spec) {
   if (spec.actions.empty() || spec.actions.back() != "NO-OP" || spec.starts.empty() ||
       spec.objective < 0 || spec.objective >= static_cast<int>(spec.metrics.size()))
     throw InputError(
@@ -95,7 +95,7 @@ EnvSpec spec_from_json(const Json& value) {
     spec.metrics.push_back({text(entry, "name"), text(entry, "unit")});
   for (const Json& entry : value.at("starts").array())
     spec.starts.push_back({text(entry, "name"), entry.at("fingerprint").get<uint64_t>()});
-  require_fit(spec);
+  require_complete(spec);
   return spec;
 }
 

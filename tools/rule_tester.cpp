@@ -8,7 +8,7 @@ namespace {
 
 void add_proof(const TasoOutcome& outcome, TestedRule& tested) {
   const RuleSet rules = RuleSet::parse(outcome.text, outcome.name);
-  const ProofReport report = prove(rules[0], {.with_axioms = false});
+  const ProofReport report = prove_rule(rules[0], {.with_axioms = false});
   tested.refusal = !report.refutation().empty() ? report.refutation()
                    : !report.field.proved()     ? "not proved: " + report.field.not_covered
                                                 : "";

@@ -25,14 +25,14 @@ struct Arguments {
   bool require = false, json = false, quiet = false;
 };
 
-std::string text_of(const DerivationStep& step) {
+std::string text_of(const taso::DerivationStep& step) {
   return fmt::format("{}{} at {} ({})", step.backward ? "back " : "", step.rule, step.location,
                      fmt::join(step.operators, ", "));
 }
 
 Json json_of(const CompareOutcome& outcome) {
   Json::Array chain;
-  for (const DerivationStep& step : outcome.chain)
+  for (const taso::DerivationStep& step : outcome.chain)
     chain.push_back({{"rule", step.rule},
                      {"location", step.location},
                      {"operators", step.operators},
@@ -57,7 +57,7 @@ void print_outcome(const CompareOutcome& outcome) {
   if (outcome.status == CompareStatus::kDerived && outcome.chain.empty())
     line += ": both sides are the same";
   const char* separator = ": ";
-  for (const DerivationStep& step : outcome.chain)
+  for (const taso::DerivationStep& step : outcome.chain)
     line += std::exchange(separator, "; ") + text_of(step);
   if (!outcome.condition.empty()) line += fmt::format("; for {}", outcome.condition);
   fmt::print("{}\n", line);

@@ -55,7 +55,7 @@ Written write_rules(const Arguments& arguments, const GenerateResult& result, Ru
     const bool is_refused = tested.text.empty();
     if (is_refused)
       refused += fmt::format("# Refused: generated_{:03}: {}\n#   {}\n", i, tested.refusal,
-                             canonical_form(result.rules[i]));
+                             taso::canonical_form(result.rules[i]));
     else
       accepted += "\n" + tested.text;
     ++(is_refused ? written.refused : written.accepted);

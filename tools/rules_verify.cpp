@@ -48,7 +48,7 @@ Verification verified(const Rule& rule, const Arguments& arguments) {
   const Stopwatch watch;
   Verification result;
   result.check = check_examples(rule, arguments.draws, arguments.seed);
-  result.report = prove(rule, arguments.proof);
+  result.report = prove_rule(rule, arguments.proof);
   if (!arguments.write) {
     RuleProof stated = rule.pattern().proof;
     if (!arguments.proof.with_axioms) stated.axioms.reset();

@@ -15,7 +15,7 @@ const std::string kBest = "best/";
 /// A training run under way.
 class PolicyTraining {
  public:
-  PolicyTraining(LatentEnvironment& environment, const Judge& judge, const TrainingRun& run)
+  PolicyTraining(LatentEnvironment& environment, const PolicyJudge& judge, const TrainingRun& run)
       : environment_(environment),
         judge_(judge),
         run_(run),
@@ -187,7 +187,7 @@ class PolicyTraining {
   }
 
   LatentEnvironment& environment_;
-  const Judge& judge_;
+  const PolicyJudge& judge_;
   const TrainingRun& run_;
   RunTime time_;
   const uint64_t policy_seed_;  // that parts of the policy which do not learn are drawn with
@@ -199,7 +199,7 @@ class PolicyTraining {
 
 }  // namespace
 
-TrainingResult train_policy(LatentEnvironment& environment, const Judge& judge,
+TrainingResult train_policy(LatentEnvironment& environment, const PolicyJudge& judge,
                             const TrainingRun& run) {
   return PolicyTraining(environment, judge, run).train();
 }

@@ -56,7 +56,7 @@ struct Validation {
 };
 
 /// Judges a policy for real. Called with the updates done. `counters` is all real work so far.
-struct Judge {
+struct PolicyJudge {
   std::function<Validation(Policy& policy, int64_t update)> validate;
   std::function<EnvCounters()> counters;
 };
@@ -95,7 +95,7 @@ struct TrainingRun {
 /// above all so far, and training.pt, from which a run with `resume` goes on to the same result as
 /// one that did not stop; so does `plan.stop`, after any update. last.pt is the policy at the end,
 /// whatever its score. metrics.jsonl holds a row per update.
-TrainingResult train_policy(LatentEnvironment& environment, const Judge& judge,
+TrainingResult train_policy(LatentEnvironment& environment, const PolicyJudge& judge,
                             const TrainingRun& run);
 
 }  // namespace reverie

@@ -119,7 +119,7 @@ Validation RealJudge::validate(Policy& policy, int64_t update) {
   return result;
 }
 
-Judge RealJudge::judge() {
+PolicyJudge RealJudge::judge() {
   return {[this](Policy& policy, int64_t update) { return validate(policy, update); },
           [this] { return counters_; }};
 }

@@ -77,7 +77,7 @@ class RealJudge {
   Validation validate(Policy& policy, int64_t update);
   const EnvCounters& counters() const { return counters_; }
   /// The same as callbacks; valid as long as this.
-  Judge judge();
+  PolicyJudge judge();
 
  private:
   bool measures() const;

@@ -188,7 +188,7 @@ const std::vector<std::string>& change_features() {
 }
 
 std::vector<float> features_of(const Network& network, const ChangeAtRate& change) {
-  const Network after = changed(network, change.in(network));
+  const Network after = adapt::changed(network, change.in(network));
   const auto log_ratio = [](int64_t to, int64_t from) {
     return static_cast<float>(
         std::log(static_cast<double>(to) / std::max(1.0, static_cast<double>(from))));

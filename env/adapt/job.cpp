@@ -7,7 +7,7 @@ namespace reverie {
 Network after_decision(const Network& network, const std::optional<ChangeAtRate>& decision) {
   Network older = network;
   for (Block& block : older.blocks) ++block.age;
-  return decision ? changed(older, decision->in(older)) : older;
+  return decision ? adapt::changed(older, decision->in(older)) : older;
 }
 
 std::string text_of(const std::optional<ChangeAtRate>& decision, const Network& network,

@@ -18,7 +18,7 @@ struct ChangeAtRate {
   double rate = 0;  ///< of Adam, whose moments begin anew; it decays from there
 
   /// In a network that the job has; nowhere allowed where that has no block of the origin.
-  Change in(const Network& network) const { return {kind, network.block_of(origin)}; }
+  adapt::Change in(const Network& network) const { return {kind, network.block_of(origin)}; }
   bool operator==(const ChangeAtRate&) const = default;
 };
 using Decisions = std::vector<std::optional<ChangeAtRate>>;  ///< nullopt: go on as it is

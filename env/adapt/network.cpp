@@ -226,7 +226,7 @@ void deepen(Network& network, int index) {
 }
 
 void widen(Network& network, int index) {
-  for (const int member : tied(network, index)) {
+  for (const int member : adapt::tied(network, index)) {
     network.blocks[static_cast<size_t>(member)].width *= 2;
     network.blocks[static_cast<size_t>(member)].age = 0;
   }
@@ -237,6 +237,8 @@ void widen(Network& network, int index) {
 }
 
 }  // namespace
+
+namespace adapt {
 
 std::vector<int> tied(const Network& network, int block) {
   std::vector<int> members = tied_with_image(network, block);
@@ -266,4 +268,5 @@ Network changed(const Network& network, const Change& change) {
   return result;
 }
 
+}  // namespace adapt
 }  // namespace reverie

@@ -82,6 +82,8 @@ std::string to_yaml(const Network& network);
 enum class ChangeKind : uint8_t { kDeepen, kWiden };
 std::string_view name_of(ChangeKind kind);
 
+namespace adapt {
+
 /// Deepen: a new block of the same width behind `block`, as the identity; it needs a ReLU there, as
 /// it ends in one itself, and an odd kernel. Everything that read `block` reads the new one. A
 /// second time it goes between the two. It has the block's kernel and batch normalisation, stride
@@ -103,5 +105,7 @@ bool allows(const Network& network, const Change& change);
 /// The network after the change; numbers of blocks behind a deepened one grow by one. Ages: 0 for
 /// what was put in or widened. InputError where it is not allowed.
 Network changed(const Network& network, const Change& change);
+
+}  // namespace adapt
 
 }  // namespace reverie

@@ -45,7 +45,7 @@ Decisions choices_of(const JobSource& source, const JobState& state) {
     for (int origin = 0; origin < state.network.origins(); ++origin)
       for (const double rate : source.rates()) {
         const ChangeAtRate change{kind, origin, rate};
-        if (allows(state.network, change.in(state.network)) && source.offers(state, change))
+        if (adapt::allows(state.network, change.in(state.network)) && source.offers(state, change))
           choices.push_back(change);
       }
   return choices;

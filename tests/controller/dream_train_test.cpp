@@ -353,15 +353,15 @@ TEST(TrainPolicyTest, KeepsTheBestByTheJudge) {
   LatentPuzzle puzzle(16, 2, 8);
   const std::vector<ValidationScore> scores = {{1, 1}, {3, 0.5}, {2, 2}};
   int64_t work = 0;
-  Judge judge{[&](Policy&, int64_t update) {
-                work += 10;
-                return Validation{scores.at(static_cast<size_t>(update / 2)), {{"x", 7}}};
-              },
-              [&] {
-                EnvCounters counters;
-                counters.steps = work;
-                return counters;
-              }};
+  PolicyJudge judge{[&](Policy&, int64_t update) {
+                      work += 10;
+                      return Validation{scores.at(static_cast<size_t>(update / 2)), {{"x", 7}}};
+                    },
+                    [&] {
+                      EnvCounters counters;
+                      counters.steps = work;
+                      return counters;
+                    }};
   TrainingRun run;
   run.plan.updates = 4;
   run.plan.validate_every = 2;

@@ -63,7 +63,7 @@ std::vector<FieldTensor> reciprocal(const Call& call) {
 }
 
 /// What a random function gives for an element: the value that counts as a variable of its own.
-FieldDegree degree_of_value(FieldDegree argument) { return larger(argument, {1, 0}); }
+FieldDegree degree_of_value(FieldDegree argument) { return larger_degree(argument, {1, 0}); }
 
 FieldTensor applied(const Call& call, const std::string& function, FieldTensor tensor) {
   const uint64_t number =
@@ -103,7 +103,7 @@ std::vector<FieldTensor> function(const Call& call) {
 
 template <FieldFunctions::Extreme kWhich>
 std::vector<FieldTensor> extreme(const Call& call) {
-  const FieldDegree degree = larger(call.degree(0), call.degree(1));
+  const FieldDegree degree = larger_degree(call.degree(0), call.degree(1));
   call.functions.declare_extreme(kWhich, 2 * element_count(call.outputs[0].shape), degree);
   return {zipped(call, degree_of_value(degree), [&](uint64_t a, uint64_t b) {
     return call.functions.extreme(kWhich, std::array{a, b});
@@ -126,7 +126,7 @@ std::vector<FieldTensor> powers(const Call& call) {
     return {zipped(both, {n * call.degree(0).numerator, n * call.degree(0).denominator}, power)};
   }
   const uint64_t number = call.functions.declare("Pow", element_count(call.outputs[0].shape),
-                                                 larger(call.degree(0), exponents.degree));
+                                                 larger_degree(call.degree(0), exponents.degree));
   return {zipped(both, {1, 0}, [&](uint64_t a, uint64_t b) {
     return call.functions.value(number, std::array{a, b});
   })};

@@ -65,7 +65,7 @@ std::vector<FieldTensor> run_reference(const reference::KernelRow& kernel, const
   FieldDegree degree;
   for (const FieldTensor& input : call.inputs) {
     inputs.push_back(input.elements);
-    degree = larger(degree, input.degree);
+    degree = larger_degree(degree, input.degree);
   }
   std::vector<TensorType> outputs;
   for (const TensorType& type : call.outputs) outputs.push_back({held_as(type.dtype), type.shape});

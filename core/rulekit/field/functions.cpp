@@ -28,7 +28,7 @@ FieldDegree degree_of_quotient(FieldDegree a, FieldDegree b) {
   return {a.numerator + b.denominator, a.denominator + b.numerator};
 }
 
-FieldDegree larger(FieldDegree a, FieldDegree b) {
+FieldDegree larger_degree(FieldDegree a, FieldDegree b) {
   return {std::max(a.numerator, b.numerator), std::max(a.denominator, b.denominator)};
 }
 

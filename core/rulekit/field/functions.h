@@ -22,7 +22,7 @@ FieldDegree degree_of_sum(FieldDegree a, FieldDegree b);
 FieldDegree degree_of_sum(FieldDegree term, int64_t terms);
 FieldDegree degree_of_product(FieldDegree a, FieldDegree b);
 FieldDegree degree_of_quotient(FieldDegree a, FieldDegree b);
-FieldDegree larger(FieldDegree a, FieldDegree b);
+FieldDegree larger_degree(FieldDegree a, FieldDegree b);
 /// Of the polynomial that is nought where quotients with these degrees are equal.
 double degree_of_difference(FieldDegree a, FieldDegree b);
 

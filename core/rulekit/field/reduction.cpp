@@ -108,7 +108,7 @@ template <Extreme kWhich>
 FieldTensor extremes(const Call& call, const Lists& lists) {
   call.functions.declare_extreme(kWhich, static_cast<int64_t>(lists.elements.size()),
                                  call.degree(0));
-  FieldTensor result = call.new_output(larger(call.degree(0), {1, 0}));
+  FieldTensor result = call.new_output(larger_degree(call.degree(0), {1, 0}));
   const auto to = result.elements.data<uint64_t>();
   for (size_t i = 0; i < lists.size(); ++i) to[i] = call.functions.extreme(kWhich, lists[i]);
   return result;

@@ -179,8 +179,8 @@ class Generator {
   }
 
   std::string either_way(const Identity& identity) const {
-    return std::min(canonical_form(to_taso(identity, values_.operators())),
-                    canonical_form(to_taso(identity.reversed(), values_.operators())));
+    return std::min(taso::canonical_form(to_taso(identity, values_.operators())),
+                    taso::canonical_form(to_taso(identity.reversed(), values_.operators())));
   }
 
   void consider(const Candidate& candidate) {
@@ -298,7 +298,7 @@ class Generator {
     for (const Identity& way : {identity, identity.reversed()}) {
       if (!way.is_rule() || (way.left.size() > 1 && !forms.empty())) continue;
       TasoRule rule = to_taso(way, values_.operators());
-      if (!forms.insert(canonical_form(rule)).second) continue;
+      if (!forms.insert(taso::canonical_form(rule)).second) continue;
       if (options_.found) options_.found(result_.rules.size(), rule);
       result_.rules.push_back(std::move(rule));
     }

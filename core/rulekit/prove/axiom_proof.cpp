@@ -58,10 +58,10 @@ struct Axiom {
 };
 
 z3::expr conjunction(z3::context& context, const std::vector<z3::expr>& parts) {
-  return all_of(context, parts);
+  return prove::all_of(context, parts);
 }
 
-z3::expr quantified(z3::context& context, const RuleTerms& terms, const z3::expr& body,
+z3::expr quantified(z3::context& context, const prove::RuleTerms& terms, const z3::expr& body,
                     const std::vector<const Side*>& sides) {
   std::vector<Z3_app> bound;
   for (const z3::expr& variable : terms.variables) bound.push_back(Z3_to_app(context, variable));
@@ -89,9 +89,9 @@ class AxiomProver {
   }
 
   /// Names of the axioms used; nothing where they do not suffice.
-  std::optional<std::vector<std::string>> follows(const RulePattern& pattern, const RuleForm& form,
-                                                  uint32_t effort) {
-    const RuleTerms terms = terms_of(context_, pattern, form);
+  std::optional<std::vector<std::string>> follows(const RulePattern& pattern,
+                                                  const prove::RuleForm& form, uint32_t effort) {
+    const prove::RuleTerms terms = prove::terms_of(context_, pattern, form);
     z3::solver solver(context_);
     z3::params parameters(context_);
     parameters.set("auto_config", false);
@@ -130,17 +130,18 @@ class AxiomProver {
  private:
   void add_axiom(const Rule& rule) {
     constexpr int kMostRank = 4;
-    const auto fits = [&](const RuleExample& example) { return applies(rule, example); };
+    const auto fits = [&](const RuleExample& example) { return rule_applies(rule, example); };
     std::set<std::string> known;
     for (const RuleExample& example : rule.pattern().examples)
-      for (const RuleExample& other : with_more_axes(rule.pattern(), example, kMostRank, fits)) {
-        const RuleForm form = form_of(rule.pattern(), other);
+      for (const RuleExample& other :
+           verify::with_more_axes(rule.pattern(), example, kMostRank, fits)) {
+        const prove::RuleForm form = prove::form_of(rule.pattern(), other);
         if (known.insert(form.key()).second) add_form(rule, form);
       }
   }
 
-  void add_form(const Rule& rule, const RuleForm& form) {
-    const RuleTerms terms = terms_of(context_, rule.pattern(), form);
+  void add_form(const Rule& rule, const prove::RuleForm& form) {
+    const prove::RuleTerms terms = prove::terms_of(context_, rule.pattern(), form);
     REVERIE_CHECK(terms.left_out.empty(), "axiom {}: condition {} has no term", rule.name(),
                   terms.left_out[0]);
     std::vector<z3::expr> conclusions, sources, targets;
@@ -194,13 +195,13 @@ class AxiomProver {
 };
 
 /// One of each form, those of different ranks first.
-std::vector<RuleForm> forms_of(const RulePattern& pattern,
-                               const std::vector<RuleExample>& assignments, int most) {
-  std::vector<RuleForm> fresh, others;
+std::vector<prove::RuleForm> forms_of(const RulePattern& pattern,
+                                      const std::vector<RuleExample>& assignments, int most) {
+  std::vector<prove::RuleForm> fresh, others;
   std::set<std::string> known;
   std::set<int> ranks;
   for (const RuleExample& assignment : assignments) {
-    RuleForm form = form_of(pattern, assignment);
+    prove::RuleForm form = prove::form_of(pattern, assignment);
     if (!known.insert(form.key()).second) continue;
     (ranks.insert(form.root_rank).second ? fresh : others).push_back(std::move(form));
   }
@@ -224,7 +225,7 @@ AxiomProof prove_by_axioms(const Rule& rule, const std::vector<RuleExample>& ass
         }
   std::map<int, bool> ranks;
   std::set<std::string> used;
-  for (const RuleForm& form : forms_of(rule.pattern(), assignments, options.forms)) {
+  for (const prove::RuleForm& form : forms_of(rule.pattern(), assignments, options.forms)) {
     bool& all = ranks.emplace(form.root_rank, true).first->second;
     if (!all) continue;
     ++proof.forms;

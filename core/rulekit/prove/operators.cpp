@@ -6,7 +6,7 @@
 
 #include "core/base/error.h"
 
-namespace reverie {
+namespace reverie::prove {
 namespace {
 
 using List = std::vector<z3::expr>;
@@ -385,4 +385,4 @@ std::vector<TensorTerm> OperatorTerms::make(const OpSchema& op,
   throw InputError("no axiom speaks of {}", op.name);
 }
 
-}  // namespace reverie
+}  // namespace reverie::prove

@@ -7,7 +7,7 @@
 
 #include "core/rulekit/prove/symbolic.h"
 
-namespace reverie {
+namespace reverie::prove {
 
 /// Makes terms of operators, and notes what has to hold for these to be well-formed. Fused
 /// operators are written out: a convolution with bias, residual and activation is the activation of
@@ -66,4 +66,4 @@ class OperatorTerms {
   z3::context& context_;
 };
 
-}  // namespace reverie
+}  // namespace reverie::prove

@@ -5,7 +5,7 @@
 
 namespace reverie {
 
-ProofReport prove(const Rule& rule, const ProofOptions& options) {
+ProofReport prove_rule(const Rule& rule, const ProofOptions& options) {
   ProofReport report;
   report.field = prove_over_field(rule, options.field);
   if (report.field.proved())
@@ -22,7 +22,7 @@ std::string proved_file(const std::string& text, const std::string& name,
   const RuleSet rules = RuleSet::parse(text, name);
   std::map<std::string, RuleProof> proofs;
   for (int i = 0; i < rules.size(); ++i) {
-    const ProofReport report = prove(rules[i], options);
+    const ProofReport report = prove_rule(rules[i], options);
     if (!report.refutation().empty())
       throw InputError("{}: rule '{}' does not hold: {}", rules[i].origin(), rules.name(i),
                        report.refutation());

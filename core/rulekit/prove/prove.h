@@ -28,7 +28,7 @@ struct ProofReport {
 };
 
 /// Proves a rule in every way that applies. The same options give the same report.
-ProofReport prove(const Rule& rule, const ProofOptions& options = {});
+ProofReport prove_rule(const Rule& rule, const ProofOptions& options = {});
 
 /// The text of a rule file with the proofs that are found for its rules; InputError names a rule
 /// with a counterexample. Proofs by axioms, which take longer, only where asked for.

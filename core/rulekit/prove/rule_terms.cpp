@@ -9,7 +9,7 @@
 #include "core/rulekit/prove/operators.h"
 #include "core/rules/example.h"
 
-namespace reverie {
+namespace reverie::prove {
 namespace {
 
 using Values = std::vector<OptionalTensor>;
@@ -322,4 +322,4 @@ RuleTerms terms_of(z3::context& context, const RulePattern& pattern, const RuleF
   return Translator(context, pattern, form).run();
 }
 
-}  // namespace reverie
+}  // namespace reverie::prove

@@ -7,7 +7,7 @@
 #include "core/rulekit/prove/symbolic.h"
 #include "core/rules/pattern.h"
 
-namespace reverie {
+namespace reverie::prove {
 
 /// What of an assignment is more than extents: ranks, numbers of tensors, axes and their like. What
 /// a rule says for all extents, it says for one of these.
@@ -33,4 +33,4 @@ struct RuleTerms {
 /// InputError names what has no term.
 RuleTerms terms_of(z3::context& context, const RulePattern& pattern, const RuleForm& form);
 
-}  // namespace reverie
+}  // namespace reverie::prove

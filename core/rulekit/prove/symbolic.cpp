@@ -6,7 +6,7 @@
 
 #include "core/base/error.h"
 
-namespace reverie {
+namespace reverie::prove {
 namespace {
 
 using Value = std::optional<SymbolicValue>;
@@ -351,4 +351,4 @@ std::optional<z3::expr> equal(z3::context& context, const SymbolicValue& a,
   return all_of(context, conditions);
 }
 
-}  // namespace reverie
+}  // namespace reverie::prove

@@ -11,7 +11,7 @@
 
 #include "core/rules/pattern.h"
 
-namespace reverie {
+namespace reverie::prove {
 
 /// A tensor of any extents: a Z3 term, of the uninterpreted sort of tensors of its rank, and its
 /// extents, of the sort of integers.
@@ -55,4 +55,4 @@ std::optional<z3::expr> symbolic_condition(const Expr& expr, const SymbolicScope
 /// Whether both are equal; nothing where their kinds differ.
 std::optional<z3::expr> equal(z3::context& context, const SymbolicValue& a, const SymbolicValue& b);
 
-}  // namespace reverie
+}  // namespace reverie::prove

@@ -6,7 +6,7 @@
 #include "core/rulekit/taso/operators.h"
 #include "core/rulekit/taso/translate.h"
 
-namespace reverie {
+namespace reverie::taso {
 namespace {
 
 /// A tensor written out as the expression that computes it.
@@ -67,4 +67,4 @@ bool is_trivial(const TasoRule& rule) {
   });
 }
 
-}  // namespace reverie
+}  // namespace reverie::taso

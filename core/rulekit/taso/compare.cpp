@@ -86,8 +86,9 @@ class Comparer {
       : library_(library), options_(options) {
     const TasoExport exported = export_taso_rules(*library);
     for (size_t i = 0; i < exported.rules.size(); ++i) {
-      contained_.emplace(canonical_form(exported.rules[i]), std::pair(exported.names[i], false));
-      contained_.emplace(canonical_form(turned(exported.rules[i])),
+      contained_.emplace(taso::canonical_form(exported.rules[i]),
+                         std::pair(exported.names[i], false));
+      contained_.emplace(taso::canonical_form(turned(exported.rules[i])),
                          std::pair(exported.names[i], true));
     }
   }
@@ -103,7 +104,7 @@ class Comparer {
       if (!imported.counterexample.empty()) outcome.refusal += ": " + imported.counterexample;
       return outcome;
     }
-    if (const auto at = contained_.find(canonical_form(rule)); at != contained_.end()) {
+    if (const auto at = contained_.find(taso::canonical_form(rule)); at != contained_.end()) {
       outcome.status = CompareStatus::kContained;
       std::tie(outcome.library_rule, outcome.reversed) = at->second;
       return outcome;
@@ -116,9 +117,11 @@ class Comparer {
   void search(const Rule& rule, CompareOutcome& outcome) const {
     const std::vector<Ends> ends = ends_of(rule);
     if (ends.size() < 2) return;  // nothing to confirm a chain on
-    Derivation found = derive(ends[0].source, ends[0].target, library_, options_.limits);
+    taso::Derivation found =
+        taso::derive(ends[0].source, ends[0].target, library_, options_.limits);
     outcome.states = found.states;
-    if (!found.chain || !confirms(*found.chain, ends[1].source, ends[1].target, *library_)) return;
+    if (!found.chain || !taso::confirms(*found.chain, ends[1].source, ends[1].target, *library_))
+      return;
     outcome.status = CompareStatus::kDerived;
     outcome.chain = std::move(*found.chain);
   }
@@ -157,7 +160,7 @@ std::vector<CompareOutcome> compare_rules(const std::vector<TasoRule>& rules,
   std::vector<size_t> fresh, same_as(rules.size());
   for (size_t i = 0; i < rules.size(); ++i) {
     const std::string form =
-        imported[i].accepted() ? canonical_form(rules[i]) : fmt::format("refused {}", i);
+        imported[i].accepted() ? taso::canonical_form(rules[i]) : fmt::format("refused {}", i);
     const auto [at, is_new] = first.emplace(form, i);
     same_as[i] = at->second;
     if (is_new) fresh.push_back(i);

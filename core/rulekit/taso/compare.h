@@ -23,9 +23,9 @@ const char* name_of(CompareStatus status);
 struct CompareOutcome {
   std::string name;
   CompareStatus status = CompareStatus::kMissing;
-  std::string library_rule;           ///< that contains it
-  bool reversed = false;              ///< whose target is this rule's source
-  std::vector<DerivationStep> chain;  ///< empty where both sides are the same
+  std::string library_rule;                 ///< that contains it
+  bool reversed = false;                    ///< whose target is this rule's source
+  std::vector<taso::DerivationStep> chain;  ///< empty where both sides are the same
   int states = 0;         ///< graphs that the search visited, whether or not it found a chain
   std::string condition;  ///< without which the rule does not hold, and which the file lacks
   std::string remark;     ///< as in TasoOutcome; a repetition has the status of the first
@@ -34,7 +34,7 @@ struct CompareOutcome {
 
 struct CompareRulesOptions {
   TasoImportOptions import;
-  DerivationLimits limits;
+  taso::DerivationLimits limits;
   int workers = 1;
 };
 

@@ -9,7 +9,7 @@
 #include "core/rules/no_cost.h"
 #include "core/rules/rewrite_state.h"
 
-namespace reverie {
+namespace reverie::taso {
 namespace {
 
 class Expressions {
@@ -245,4 +245,4 @@ bool confirms(const std::vector<DerivationStep>& chain, const Graph& source, con
   return false;
 }
 
-}  // namespace reverie
+}  // namespace reverie::taso

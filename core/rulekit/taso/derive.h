@@ -8,7 +8,7 @@
 #include "core/ir/graph.h"
 #include "core/rules/rule.h"
 
-namespace reverie {
+namespace reverie::taso {
 
 /// A library rule taken at a location of the graph at hand.
 struct DerivationStep {
@@ -51,4 +51,4 @@ Derivation derive(const Graph& source, const Graph& target,
 bool confirms(const std::vector<DerivationStep>& chain, const Graph& source, const Graph& target,
               const RuleSet& library);
 
-}  // namespace reverie
+}  // namespace reverie::taso

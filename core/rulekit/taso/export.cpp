@@ -297,8 +297,9 @@ class Exporter {
   /// Everything that the rule demands and sets must come back when its export is imported.
   void compare_with_import() const {
     const TasoLayout layout = lay_out(rule_, [](int least) { return std::max(least, 2); });
-    const RulePattern back = parse_rules(
-        translate(rule_, layout, "back", TasoNarrowing::kNone, {}, {}), pattern_.name)[0];
+    const RulePattern back =
+        parse_rules(taso::translate(rule_, layout, "back", taso::TasoNarrowing::kNone, {}, {}),
+                    pattern_.name)[0];
     PartNames names;
     for (const PatternValue& value : back.values) names.values.push_back(value.name);
     for (const SourceOp& op : back.source)

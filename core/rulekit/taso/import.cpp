@@ -11,6 +11,8 @@
 namespace reverie {
 namespace {
 
+using taso::TasoNarrowing;
+
 int least_rank(int least) { return std::max(least, 2); }
 
 class Importer {
@@ -36,7 +38,8 @@ class Importer {
 
  private:
   bool groups_known(TasoNarrowing narrowing) const {
-    return !options_.derived_groups || is_ungrouped(narrowing) || layout_.keeps_groups(rule_) ||
+    return !options_.derived_groups || taso::is_ungrouped(narrowing) ||
+           layout_.keeps_groups(rule_) ||
            std::none_of(layout_.convolutions.begin(), layout_.convolutions.end(),
                         [](const auto& convolution) { return convolution.open; });
   }
@@ -65,7 +68,7 @@ class Importer {
       throw InputError("no small shapes fit both sides");
     }
     const RuleSet rules = RuleSet::parse(
-        translate(rule_, layout_, outcome_.name, narrowing, {}, examples), outcome_.name);
+        taso::translate(rule_, layout_, outcome_.name, narrowing, {}, examples), outcome_.name);
     const RuleCheck check = check_examples(rules[0], options_.draws, options_.seed);
     if (!check.passed()) {
       if (narrowing == TasoNarrowing::kNone)
@@ -78,7 +81,8 @@ class Importer {
     outcome_.shapes = check.examples;
     outcome_.compared = check.compared;
     outcome_.max_error = check.max_error;
-    outcome_.text = translate(rule_, layout_, outcome_.name, narrowing, remarks(), kept(examples));
+    outcome_.text =
+        taso::translate(rule_, layout_, outcome_.name, narrowing, remarks(), kept(examples));
     return true;
   }
 
@@ -101,7 +105,7 @@ class Importer {
         if (narrowing == TasoNarrowing::kMatrices) return least_rank(least);
         return least + static_cast<int>(rng.below(3));
       };
-      return narrowed(lay_out(rule_, rank), rule_, narrowing);
+      return taso::narrowed(lay_out(rule_, rank), rule_, narrowing);
     };
     TasoLayout layout = new_layout();
     int last = kTries;
@@ -110,7 +114,7 @@ class Importer {
       if (at % kTriesPerLayout == 0) layout = new_layout();
       const auto values = draw_extents(layout, rng);
       if (!values) continue;
-      std::string example = example_text(rule_, layout, *values);
+      std::string example = taso::example_text(rule_, layout, *values);
       if (!seen.insert(example).second) continue;
       examples.push_back(std::move(example));
       last = std::min(kTries, at + kTriesForNew);
@@ -150,8 +154,8 @@ std::vector<TasoOutcome> import_taso_rules(const std::vector<TasoRule>& rules,
     const std::string name = fmt::format("{}_{:03}", options.prefix, options.first + i);
     std::string remark;
     try {
-      const auto [first, fresh] = known.emplace(canonical_form(rules[i]), name);
-      if (is_trivial(rules[i]))
+      const auto [first, fresh] = known.emplace(taso::canonical_form(rules[i]), name);
+      if (taso::is_trivial(rules[i]))
         remark = "both sides are the same";
       else if (!fresh)
         remark = "the same as " + first->second + ", but for names and order";

@@ -5,7 +5,7 @@
 #include "core/rulekit/taso/operators.h"
 #include "core/rulekit/taso/translate.h"
 
-namespace reverie {
+namespace reverie::taso {
 namespace {
 
 std::string content_of(const TasoOp& op) {
@@ -58,4 +58,4 @@ std::string example_text(const TasoRule& rule, const TasoLayout& layout,
   return fmt::format("{}", fmt::join(parts, ", "));
 }
 
-}  // namespace reverie
+}  // namespace reverie::taso

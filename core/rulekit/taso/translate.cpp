@@ -9,7 +9,7 @@
 #include "core/rulekit/taso/extents.h"
 #include "core/rulekit/taso/operators.h"
 
-namespace reverie {
+namespace reverie::taso {
 namespace {
 
 std::string activation_of(const TasoOp& op) {
@@ -449,4 +449,4 @@ std::string translate(const TasoRule& rule, const TasoLayout& layout, const std:
       .run(name, remarks, examples);
 }
 
-}  // namespace reverie
+}  // namespace reverie::taso

@@ -5,7 +5,7 @@
 
 #include "core/rulekit/taso/layout.h"
 
-namespace reverie {
+namespace reverie::taso {
 
 /// A condition that a file in TASO's format does not state and that some rules need.
 enum class TasoNarrowing {
@@ -40,4 +40,4 @@ std::string canonical_form(const TasoRule& rule);
 /// Mul.
 bool is_trivial(const TasoRule& rule);
 
-}  // namespace reverie
+}  // namespace reverie::taso

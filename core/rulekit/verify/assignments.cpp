@@ -9,7 +9,7 @@
 #include "core/base/error.h"
 #include "core/rules/example.h"
 
-namespace reverie {
+namespace reverie::verify {
 namespace {
 
 /// A number that an assignment may change: an extent of a variable's tensor, or an integer of an
@@ -337,4 +337,4 @@ std::vector<RuleExample> with_more_axes(const RulePattern& pattern, const RuleEx
   return Walk(pattern, example, applies, Rng(1)).more_axes(most_rank);
 }
 
-}  // namespace reverie
+}  // namespace reverie::verify

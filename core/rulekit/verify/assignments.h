@@ -7,7 +7,7 @@
 #include "core/base/random.h"
 #include "core/rules/pattern.h"
 
-namespace reverie {
+namespace reverie::verify {
 
 /// Tensors of examples and of what they become on the way to a verdict have no more elements.
 constexpr int64_t kMostTrialElements = 2048;
@@ -30,4 +30,4 @@ std::vector<RuleExample> with_more_axes(const RulePattern& pattern, const RuleEx
                                         int most_rank,
                                         const std::function<bool(const RuleExample&)>& applies);
 
-}  // namespace reverie
+}  // namespace reverie::verify

@@ -130,13 +130,12 @@ class FieldProver {
  private:
   void prove() {
     const RulePattern& pattern = rule_.pattern();
-    const auto applies = [&](const RuleExample& example) {
-      return reverie::applies(rule_, example);
-    };
+    const auto applies = [&](const RuleExample& example) { return rule_applies(rule_, example); };
     for (const RuleExample& example : pattern.examples) {
-      const Rng rng = Rng(options_.seed).fork(hash_string(text_of(pattern, example)));
+      const Rng rng = Rng(options_.seed).fork(hash_string(verify::text_of(pattern, example)));
       if (!check(example)) return;
-      for (const RuleExample& other : vary(pattern, example, options_.variations, rng, applies))
+      for (const RuleExample& other :
+           verify::vary(pattern, example, options_.variations, rng, applies))
         if (!check(other)) return;
     }
   }
@@ -159,7 +158,7 @@ class FieldProver {
       } catch (const InputError& error) {
         if (result_.not_covered.empty())
           result_.not_covered =
-              fmt::format("{}: {}", text_of(rule_.pattern(), example), error.what());
+              fmt::format("{}: {}", verify::text_of(rule_.pattern(), example), error.what());
         return true;  // another assignment may be a counterexample
       }
       ranks_.insert(original.type(original.output(matches[i].root)).rank());
@@ -169,7 +168,7 @@ class FieldProver {
   }
 
   bool fail(const RuleExample& example, const std::string& what) {
-    result_.counterexample = fmt::format("{}: {}", text_of(rule_.pattern(), example), what);
+    result_.counterexample = fmt::format("{}: {}", verify::text_of(rule_.pattern(), example), what);
     return false;
   }
 
@@ -202,12 +201,12 @@ class FieldProver {
 
 }  // namespace
 
-bool applies(const Rule& rule, const RuleExample& example) {
+bool rule_applies(const Rule& rule, const RuleExample& example) {
   try {
     const Graph graph = build_example(rule.pattern(), example, 1);
     for (const NodeId node : graph.nodes())
       for (const ValueId value : graph.outputs(node))
-        if (graph.type(value).elements() > kMostTrialElements) return false;
+        if (graph.type(value).elements() > verify::kMostTrialElements) return false;
     const auto alone = std::make_shared<RuleSet>();
     alone->add(rule);
     return state_of(alone, graph).location_count(0) > 0;

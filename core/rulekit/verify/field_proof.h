@@ -40,7 +40,7 @@ struct FieldProof {
 };
 
 /// Whether the rule applies to an example, and that is small enough to be evaluated in no time.
-bool applies(const Rule& rule, const RuleExample& example);
+bool rule_applies(const Rule& rule, const RuleExample& example);
 
 /// Applies the rule everywhere in the graph of each assignment and compares all outputs. It says
 /// nothing of other shapes.

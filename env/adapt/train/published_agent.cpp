@@ -24,7 +24,8 @@ constexpr double kSmallest =
 std::vector<int> origins_of(const Network& network) {
   std::vector<int> origins;
   for (int origin = 0; origin < network.origins(); ++origin)
-    if (allows(network, {ChangeKind::kDeepen, network.block_of(origin)})) origins.push_back(origin);
+    if (adapt::allows(network, {ChangeKind::kDeepen, network.block_of(origin)}))
+      origins.push_back(origin);
   return origins;
 }
 

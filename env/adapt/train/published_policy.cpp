@@ -70,9 +70,9 @@ void check_chain(const Network& network) {
 std::vector<std::string> layers_put_in(const Network& network) {
   std::vector<std::string> layers;
   for (int block = 0; block < static_cast<int>(network.blocks.size()); ++block) {
-    const Change change{ChangeKind::kDeepen, block};
-    if (!allows(network, change)) continue;
-    const std::vector<std::string> all = printed_layers(changed(network, change));
+    const adapt::Change change{ChangeKind::kDeepen, block};
+    if (!adapt::allows(network, change)) continue;
+    const std::vector<std::string> all = printed_layers(adapt::changed(network, change));
     layers.insert(layers.end(), all.begin(), all.end());
   }
   return layers;

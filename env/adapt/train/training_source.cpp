@@ -58,7 +58,7 @@ class LibTorchSource : public TrainingSource {
   bool offers(const JobState& state, const ChangeAtRate& change) const override {
     return !state.over && std::ssize(state.decisions) < decisions() &&
            std::ranges::count(rates(), change.rate) > 0 &&
-           allows(state.network, change.in(state.network));
+           adapt::allows(state.network, change.in(state.network));
   }
 
   std::unique_ptr<TrainingJob> start(uint64_t seed) const override {

@@ -7,7 +7,7 @@
 // With y = f(x, ...) and dy the gradient by y; formulas of backpropagation as in Griewank and
 // Walther, "Evaluating Derivatives" (2008), and of layers as named.
 
-namespace reverie {
+namespace reverie::placement {
 namespace {
 
 using Rule = void (*)(GradientStep& step);
@@ -278,4 +278,4 @@ void differentiate(std::string_view op, GradientStep& step) {
   rule->second(step);
 }
 
-}  // namespace reverie
+}  // namespace reverie::placement

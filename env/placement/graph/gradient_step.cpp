@@ -4,7 +4,7 @@
 
 #include "core/cost/cost_model.h"
 
-namespace reverie {
+namespace reverie::placement {
 
 OpSignature elementwise_work(std::vector<TensorType> inputs, TensorType output) {
   return {.op = &op_named("Mul"),
@@ -72,4 +72,4 @@ Operand GradientStep::reduced(size_t input, const Operand& gradient) {
              work("ReduceSum", {gradient.type}, type));
 }
 
-}  // namespace reverie
+}  // namespace reverie::placement

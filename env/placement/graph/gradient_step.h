@@ -7,7 +7,7 @@
 #include "env/placement/graph/cost_graph_builder.h"
 #include "env/placement/graph/model_nodes.h"
 
-namespace reverie {
+namespace reverie::placement {
 
 /// A tensor of the forward pass or a gradient.
 struct Operand {
@@ -75,4 +75,4 @@ bool is_differentiable(const Graph& graph, NodeId id, size_t input);
 /// there is no rule.
 void differentiate(std::string_view op, GradientStep& step);
 
-}  // namespace reverie
+}  // namespace reverie::placement

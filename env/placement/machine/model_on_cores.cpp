@@ -173,7 +173,7 @@ std::vector<Picoseconds> ModelOnCores::node_times(int rounds, Others others) {
   return times;
 }
 
-RunTime ModelOnCores::run(const OrderByDevice& order) {
+placement::RunTime ModelOnCores::run(const OrderByDevice& order) {
   impl_->place(order);
   std::vector<double> ends(impl_->cores.size()), lost(impl_->cores.size());
   Stopwatch watch;

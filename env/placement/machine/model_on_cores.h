@@ -33,7 +33,7 @@ class ModelOnCores : public ModelOnDevices {
   std::vector<Picoseconds> node_times(int rounds, Others others) override;
   /// After a rest that leaves the cores to other processes. A core has lost what passed beside the
   /// time of its thread, which never sleeps in a run.
-  RunTime run(const OrderByDevice& order) override;
+  placement::RunTime run(const OrderByDevice& order) override;
   std::vector<Tensor> outputs() const override;
 
  private:

@@ -15,7 +15,7 @@ ModelOnCores::~ModelOnCores() = default;
 // Nobody has one.
 const CostGraph& ModelOnCores::graph() const { throw InternalError("no model on cores"); }
 std::vector<Picoseconds> ModelOnCores::node_times(int, Others) { return {}; }
-RunTime ModelOnCores::run(const OrderByDevice&) { return {}; }
+placement::RunTime ModelOnCores::run(const OrderByDevice&) { return {}; }
 std::vector<Tensor> ModelOnCores::outputs() const { return {}; }
 
 }  // namespace reverie

@@ -10,6 +10,8 @@
 
 namespace reverie {
 
+namespace placement {
+
 /// Of a run of a model, in seconds.
 struct RunTime {
   double makespan = 0;  ///< from when all devices begin until the last has ended
@@ -17,6 +19,8 @@ struct RunTime {
   /// cannot be known.
   double lost = 0;
 };
+
+}  // namespace placement
 
 /// Nodes of each device, as it runs them.
 using OrderByDevice = std::vector<std::vector<int>>;
@@ -40,7 +44,7 @@ class ModelOnDevices {
 
   /// `order` has an entry for each device, and no devices wait for each other in it; as
   /// order_by_device makes it.
-  virtual RunTime run(const OrderByDevice& order) = 0;
+  virtual placement::RunTime run(const OrderByDevice& order) = 0;
   /// What the model's outputs were in the last run, in their order, without constant ones. It must
   /// have run.
   virtual std::vector<Tensor> outputs() const = 0;

@@ -142,7 +142,7 @@ std::vector<Picoseconds> ModelOnStreams::node_times(int rounds, Others others) {
   return times;
 }
 
-RunTime ModelOnStreams::run(const OrderByDevice& order) {
+placement::RunTime ModelOnStreams::run(const OrderByDevice& order) {
   REVERIE_CHECK_EQ(static_cast<int>(order.size()), impl_->streams);
   if (impl_->recording == nullptr || order != impl_->recorded) {
     const std::vector<StreamStep> steps = stream_steps(graph(), order);

@@ -34,7 +34,7 @@ class ModelOnStreams : public ModelOnDevices {
   /// stream runs all nodes once, one after the other.
   std::vector<Picoseconds> node_times(int rounds, Others others) override;
   /// Nothing is known of what the device does for other processes: no time is lost.
-  RunTime run(const OrderByDevice& order) override;
+  placement::RunTime run(const OrderByDevice& order) override;
   std::vector<Tensor> outputs() const override;
 
  private:

@@ -15,7 +15,7 @@ constexpr int kEnough = 5;            ///< undisturbed runs of a placement
 constexpr int kMostRounds = 40;       ///< and where it cannot have them
 constexpr double kMostSeconds = 120;  ///< of all rounds, likewise
 
-Match match_of(const RealityCheck& check) {
+placement::Match match_of(const RealityCheck& check) {
   const bool all = check.placements.size() - static_cast<size_t>(check.disturbed) < 2;
   std::vector<double> told, seen, errors, ratios;
   for (const CheckedPlacement& one : check.placements) {
@@ -30,11 +30,11 @@ Match match_of(const RealityCheck& check) {
 
 /// Runs placements in turn, so that what else the machine does meets all of them alike, until each
 /// has enough runs.
-std::vector<std::vector<RunTime>> run_all(ModelOnDevices& model,
-                                          const std::vector<OrderByDevice>& orders) {
-  std::vector<std::vector<RunTime>> runs(orders.size());
+std::vector<std::vector<placement::RunTime>> run_all(ModelOnDevices& model,
+                                                     const std::vector<OrderByDevice>& orders) {
+  std::vector<std::vector<placement::RunTime>> runs(orders.size());
   for (const auto& order : orders) model.run(order);  // these make memory, and do not count
-  const auto has_enough = [&](const std::vector<RunTime>& all) {
+  const auto has_enough = [&](const std::vector<placement::RunTime>& all) {
     return std::ranges::count_if(all, is_undisturbed) >= kEnough;
   };
   const Stopwatch watch;
@@ -60,7 +60,7 @@ RealityCheck check_reality(ModelOnDevices& model, const CostGraph& graph, const 
     check.placements.push_back({.from = drawn.from, .simulated = outcome.makespan, .measured = {}});
     orders.push_back(order_by_device(timeline, topology.size()));
   }
-  const std::vector<std::vector<RunTime>> runs = run_all(model, orders);
+  const std::vector<std::vector<placement::RunTime>> runs = run_all(model, orders);
   for (size_t i = 0; i < orders.size(); ++i) {
     check.placements[i].measured = undisturbed_makespan(runs[i]);
     check.placements[i].lost = lost_share(std::ranges::min(runs[i], {}, lost_share));

@@ -27,6 +27,8 @@ struct CheckedPlacement {
   double lost = 0;        ///< lost_share of the run that lost least
 };
 
+namespace placement {
+
 /// How well simulated makespans tell measured ones.
 struct Match {
   double spearman = 0;    ///< rank correlation (core/base/statistics.h)
@@ -34,10 +36,12 @@ struct Match {
   double ratio = 0;       ///< median of measured / simulated
 };
 
+}  // namespace placement
+
 struct RealityCheck {
   std::vector<CheckedPlacement> placements;
-  int disturbed = 0;  ///< placements without an undisturbed run
-  Match match;        ///< of the others, or of all where two others are not there
+  int disturbed = 0;       ///< placements without an undisturbed run
+  placement::Match match;  ///< of the others, or of all where two others are not there
 };
 
 /// Simulates and runs varied placements of a model on the devices of a topology.

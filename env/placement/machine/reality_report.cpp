@@ -12,7 +12,7 @@
 namespace reverie {
 namespace {
 
-std::string match_text(const Match& match) {
+std::string match_text(const placement::Match& match) {
   return fmt::format(
       "Spearman's rank correlation {:.3f}, mean error {:.1f} %, measured / simulated {:.3f}",
       match.spearman, 100 * match.mean_error, match.ratio);

@@ -44,8 +44,8 @@ TEST(WithoutLibTorch, NoNetworkIsTrained) {
 
 TEST(WithoutZ3, ProofsByAxiomsAreRefusedAndThoseOverTheFieldAreNot) {
   const RuleSet rules = RuleSet::builtin();
-  EXPECT_THAT(refusal([&] { prove(rules[0]); }), HasSubstr("--no-axioms"));
-  EXPECT_TRUE(prove(rules[0], {.with_axioms = false}).field.proved());
+  EXPECT_THAT(refusal([&] { prove_rule(rules[0]); }), HasSubstr("--no-axioms"));
+  EXPECT_TRUE(prove_rule(rules[0], {.with_axioms = false}).field.proved());
 }
 
 TEST(WithoutCbc, SaturationEndsWithWhatItTakesOutGreedily) {

@@ -279,7 +279,7 @@ TEST(AdaptEnvironment, ActionsShowWhatTheyCost) {
   env->reset(0);
   const Observation observation = env->observe();
   const Network& network = env->job().network;
-  const Network wider = changed(network, {ChangeKind::kWiden, 2});
+  const Network wider = adapt::changed(network, {ChangeKind::kWiden, 2});
   const auto ratio =
       static_cast<double>(wider.multiply_adds()) / static_cast<double>(network.multiply_adds());
   const size_t cell = 3 * (4 * static_cast<size_t>(observation.mask.entities) + 3);

@@ -62,7 +62,7 @@ TEST(AdaptNetwork, AnAdditionNeedsEqualShapes) {
 
 TEST(AdaptNetwork, ADeepenedBlockIsReadWhereTheOldOneWas) {
   const Network network = residual_network();
-  const Network deeper = changed(network, {kDeepen, kStem});
+  const Network deeper = adapt::changed(network, {kDeepen, kStem});
   EXPECT_THAT(names(deeper),
               ElementsAre("stem", "stem+1", "pool", "inner", "outer", "tail", "mean", "output"));
   EXPECT_EQ(deeper.blocks[1].from, 0);
@@ -70,7 +70,7 @@ TEST(AdaptNetwork, ADeepenedBlockIsReadWhereTheOldOneWas) {
   EXPECT_EQ(deeper.blocks[4].add, 2);
   EXPECT_EQ(deeper.shapes()[7], network.shapes()[6]);
   EXPECT_EQ(deeper.parameters() - network.parameters(), 4 * 4 * 9 + 3 * 4);
-  const Network again = changed(deeper, {kDeepen, kStem});
+  const Network again = adapt::changed(deeper, {kDeepen, kStem});
   EXPECT_THAT(names(again), ElementsAre("stem", "stem+2", "stem+1", "pool", "inner", "outer",
                                         "tail", "mean", "output"));
   EXPECT_FALSE(again.added(0));
@@ -81,7 +81,8 @@ TEST(AdaptNetwork, ADeepenedBlockIsReadWhereTheOldOneWas) {
 
 TEST(AdaptNetwork, AnAddedOutputIsThatOfTheNewBlock) {
   const Network network = residual_network();
-  const Network deeper = changed(changed(network, {kDeepen, kPool - 1}), {kDeepen, kOuter + 1});
+  const Network deeper =
+      adapt::changed(adapt::changed(network, {kDeepen, kPool - 1}), {kDeepen, kOuter + 1});
   EXPECT_EQ(deeper.blocks[5].name, "outer+1");
   EXPECT_EQ(deeper.blocks[5].add, -1);
   EXPECT_EQ(deeper.blocks[6].from, 5);
@@ -90,12 +91,12 @@ TEST(AdaptNetwork, AnAddedOutputIsThatOfTheNewBlock) {
 
 TEST(AdaptNetwork, TiedBlocksAreWidenedTogether) {
   const Network network = residual_network();
-  EXPECT_THAT(tied(network, kStem), ElementsAre(kStem, kOuter));
-  EXPECT_THAT(tied(network, kPool), ElementsAre(kStem, kOuter));
-  EXPECT_THAT(tied(network, kInner), ElementsAre(kInner));
-  EXPECT_TRUE(allows(network, {kWiden, kStem}));
-  EXPECT_FALSE(allows(network, {kWiden, kOuter})) << "the first stands for all";
-  const Network wider = changed(network, {kWiden, kStem});
+  EXPECT_THAT(adapt::tied(network, kStem), ElementsAre(kStem, kOuter));
+  EXPECT_THAT(adapt::tied(network, kPool), ElementsAre(kStem, kOuter));
+  EXPECT_THAT(adapt::tied(network, kInner), ElementsAre(kInner));
+  EXPECT_TRUE(adapt::allows(network, {kWiden, kStem}));
+  EXPECT_FALSE(adapt::allows(network, {kWiden, kOuter})) << "the first stands for all";
+  const Network wider = adapt::changed(network, {kWiden, kStem});
   EXPECT_EQ(wider.blocks[kStem].width, 8);
   EXPECT_EQ(wider.blocks[kPool].width, 8);
   EXPECT_EQ(wider.blocks[kInner].width, 4);
@@ -116,30 +117,30 @@ blocks:
   - {linear: 3, name: output}
 )",
                                         "ties");
-  EXPECT_THAT(tied(network, 0), ElementsAre(0, 1, 2));
-  EXPECT_THAT(tied(network, 4), ElementsAre(4));
-  EXPECT_FALSE(allows(network, {kWiden, 4})) << "the image keeps its channels";
+  EXPECT_THAT(adapt::tied(network, 0), ElementsAre(0, 1, 2));
+  EXPECT_THAT(adapt::tied(network, 4), ElementsAre(4));
+  EXPECT_FALSE(adapt::allows(network, {kWiden, 4})) << "the image keeps its channels";
 }
 
 TEST(AdaptNetwork, SomeBlocksAreNeverChanged) {
   Network network = residual_network();
   for (const ChangeKind kind : {kDeepen, kWiden})
     for (const int block : {-1, int{kPool}, int{kMean}, int{kOutput}, 7}) {
-      EXPECT_FALSE(allows(network, {kind, block})) << block;
-      EXPECT_THROW(changed(network, {kind, block}), InputError);
+      EXPECT_FALSE(adapt::allows(network, {kind, block})) << block;
+      EXPECT_THROW(adapt::changed(network, {kind, block}), InputError);
     }
-  EXPECT_TRUE(allows(network, {kDeepen, kTail}));
+  EXPECT_TRUE(adapt::allows(network, {kDeepen, kTail}));
   network.blocks[kTail].relu = false;
-  EXPECT_FALSE(allows(network, {kDeepen, kTail})) << "the new block ends in a ReLU";
+  EXPECT_FALSE(adapt::allows(network, {kDeepen, kTail})) << "the new block ends in a ReLU";
   network.blocks[kOutput].relu = true;
-  EXPECT_TRUE(allows(network, {kDeepen, kOutput})) << "as published";
-  EXPECT_FALSE(allows(network, {kWiden, kOutput}));
+  EXPECT_TRUE(adapt::allows(network, {kDeepen, kOutput})) << "as published";
+  EXPECT_FALSE(adapt::allows(network, {kWiden, kOutput}));
   network.blocks[kInner].kernel = 2;
-  EXPECT_FALSE(allows(network, {kDeepen, kInner})) << "an even kernel has no middle";
+  EXPECT_FALSE(adapt::allows(network, {kDeepen, kInner})) << "an even kernel has no middle";
 }
 
 TEST(AdaptNetwork, BlocksOfTheFirstNetworkKeepOriginAndName) {
-  const Network network = changed(residual_network(), {kDeepen, kStem});
+  const Network network = adapt::changed(residual_network(), {kDeepen, kStem});
   EXPECT_EQ(network.block_of(kInner), kInner + 1);
   EXPECT_EQ(network.origin_of("inner"), kInner);
   EXPECT_EQ(network.name_of(kInner), "inner");
@@ -162,8 +163,8 @@ TEST(AdaptNetwork, AWideningKeepsShapesBehindADeepening) {
   for (int round = 0; round < 3; ++round)
     for (const ChangeKind kind : {kWiden, kDeepen})
       for (int block = 0; block < static_cast<int>(network.blocks.size()); block += 2)
-        if (allows(network, {kind, block})) {
-          network = changed(network, {kind, block});
+        if (adapt::allows(network, {kind, block})) {
+          network = adapt::changed(network, {kind, block});
           ASSERT_EQ(network.shapes().back(), (BlockShape{5, 1, 1}));
         }
   EXPECT_GT(network.blocks.size(), 8u);

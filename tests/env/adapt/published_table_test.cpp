@@ -13,7 +13,8 @@ namespace {
 
 Network deepened(const Network& network, const std::string& name) {
   const auto found = std::ranges::find(network.blocks, name, &Block::name);
-  return changed(network, {ChangeKind::kDeepen, static_cast<int>(found - network.blocks.begin())});
+  return adapt::changed(network,
+                        {ChangeKind::kDeepen, static_cast<int>(found - network.blocks.begin())});
 }
 
 TEST(PublishedNetworks, HaveThePublishedSizes) {

@@ -39,7 +39,7 @@ RunReport report_of_a_run_that_shrinks() {
   train(0.6, 0.5);
   report.stops.push_back(state);
   state.decisions.push_back(ChangeAtRate{ChangeKind::kWiden, 1, 0.003});
-  state.network = changed(two_blocks(), {ChangeKind::kWiden, 1});
+  state.network = adapt::changed(two_blocks(), {ChangeKind::kWiden, 1});
   train(0.7, 0.75);
   train(0.8, 1);
   state.over = true;

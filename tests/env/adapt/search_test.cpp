@@ -150,7 +150,7 @@ class GoingBack : public JobSource {
   int decisions() const override { return training_.decisions; }
   bool offers(const JobState& state, const ChangeAtRate& change) const override {
     return std::ssize(state.decisions) < decisions() &&
-           allows(state.network, change.in(state.network));
+           adapt::allows(state.network, change.in(state.network));
   }
   const std::vector<double>& rates() const override { return training_.rates; }
   bool deterministic() const override { return true; }

@@ -61,7 +61,7 @@ inline Decisions made_up_choices(const MadeUpTraining& training, const Network& 
   for (const ChangeKind kind : {ChangeKind::kDeepen, ChangeKind::kWiden})
     for (int origin = 0; origin < network.origins(); ++origin)
       for (const double rate : training.rates)
-        if (allows(network, {kind, network.block_of(origin)}))
+        if (adapt::allows(network, {kind, network.block_of(origin)}))
           choices.push_back(ChangeAtRate{kind, origin, rate});
   return choices;
 }

@@ -32,15 +32,16 @@ TEST_P(Changes, KeepTheFunctionOfRandomNetworks) {
     const auto trained = weights.forward(calibration, Pass::kStatistics);
     const auto evaluated = weights.forward(others, Pass::kEvaluate);
     for (int step = 0; step < 4; ++step) {
-      const std::vector<Change> choices = allowed_changes(weights.network());
+      const std::vector<adapt::Change> choices = allowed_changes(weights.network());
       if (choices.empty()) break;
-      const Change change = choices[rng.below(choices.size())];
+      const adapt::Change change = choices[rng.below(choices.size())];
       const Network old = weights.network();
       const Block block = old.blocks[static_cast<size_t>(change.block)];
       ++seen[std::string(name_of(change.kind)) +
              (block.kind == BlockKind::kConv ? " conv" : " linear")];
-      if (change.kind == ChangeKind::kWiden && tied(old, change.block).size() > 1) ++seen["tied"];
-      weights = weights.changed(changed(old, change), calibration, GetParam(), rng);
+      if (change.kind == ChangeKind::kWiden && adapt::tied(old, change.block).size() > 1)
+        ++seen["tied"];
+      weights = weights.changed(adapt::changed(old, change), calibration, GetParam(), rng);
       EXPECT_LT(difference(weights.forward(calibration, Pass::kStatistics), trained), 1e-5)
           << trial << " " << name_of(change.kind) << " " << block.name << "\n"
           << to_yaml(weights.network());
@@ -94,7 +95,7 @@ TEST(WeightedNetwork, ACopyHasWeightsOfItsOwn) {
 }
 
 TEST(WeightedNetwork, CopiesOfAUnitStayTheSameWithoutNoiseOnly) {
-  const Network network = two_stages(), wide = changed(network, {ChangeKind::kWiden, 0});
+  const Network network = two_stages(), wide = adapt::changed(network, {ChangeKind::kWiden, 0});
   for (const double noise : {0.0, 0.2}) {
     Rng rng(1);
     WeightedNetwork weights(network, rng);

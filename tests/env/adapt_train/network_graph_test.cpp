@@ -56,8 +56,8 @@ TEST(NetworkAsOnnx, GivesWhatTheNetworkGivesBeforeAndAfterChanges) {
       EXPECT_LE(error_of_file(path, weights, images), kOnnxTolerance) << to_yaml(weights.network());
       EXPECT_LE(graph_error(weights, images), kOnnxTolerance);
       count(weights.network(), seen);
-      const std::vector<Change> choices = testing::allowed_changes(weights.network());
-      const Network next = changed(weights.network(), choices[rng.below(choices.size())]);
+      const std::vector<adapt::Change> choices = testing::allowed_changes(weights.network());
+      const Network next = adapt::changed(weights.network(), choices[rng.below(choices.size())]);
       if (next.blocks.size() == weights.network().blocks.size()) ++seen["widened"];
       weights = weights.changed(next, testing::images_for(weights.network(), 16), 0.5, rng);
     }

@@ -100,7 +100,8 @@ TEST(PublishedPolicy, IdsCollideAsPublished) {
       of_two(PublishedKind::kPublished, {two});
   EXPECT_THAT(of_one.ids(one), ElementsAre(0, 1, 2, 3, 5, 4, 2, 3, 6, 7, 3));
   EXPECT_THAT(of_two.ids(two), ElementsAre(0, 9, 10, 3, 11, 2, 3, 6, 7, 3));
-  const Network deeper = changed(changed(two, {ChangeKind::kDeepen, 3}), {ChangeKind::kDeepen, 0});
+  const Network deeper =
+      adapt::changed(adapt::changed(two, {ChangeKind::kDeepen, 3}), {ChangeKind::kDeepen, 0});
   EXPECT_THAT(of_two.ids(deeper), ElementsAre(0, 9, 10, 3, 10, 10, 3, 11, 2, 3, 6, 7, 3, 9, 3));
   const LayerVocabulary mended(PublishedKind::kMended, {two});
   const std::vector<int64_t> ids = mended.ids(deeper);
@@ -123,7 +124,7 @@ TEST(PublishedPolicy, AProbabilityForEveryAction) {
   const auto p = agent.policy().probabilities(published_network("cnn1"), 0.3, 1);
   ASSERT_EQ(p.numel(), 4);
   EXPECT_NEAR(p.sum().item<float>(), 1, 1e-5);
-  const Network deeper = changed(published_network("cnn1"), {ChangeKind::kDeepen, 0});
+  const Network deeper = adapt::changed(published_network("cnn1"), {ChangeKind::kDeepen, 0});
   EXPECT_THAT(values(agent.policy().probabilities(deeper, 0.3, 1)),
               Not(Pointwise(FloatNear(1e-6), values(p))));
   EXPECT_THAT(values(agent.policy().probabilities(published_network("cnn1"), 0.6, 1)),

@@ -101,11 +101,11 @@ inline WeightedNetwork worn(const Network& network, Rng& rng) {
   return weights;
 }
 
-inline std::vector<Change> allowed_changes(const Network& network) {
-  std::vector<Change> all;
+inline std::vector<adapt::Change> allowed_changes(const Network& network) {
+  std::vector<adapt::Change> all;
   for (int block = 0; block < std::ssize(network.blocks); ++block)
     for (const ChangeKind kind : {ChangeKind::kDeepen, ChangeKind::kWiden})
-      if (allows(network, {kind, block})) all.push_back({kind, block});
+      if (adapt::allows(network, {kind, block})) all.push_back({kind, block});
   return all;
 }
 

@@ -50,7 +50,7 @@ class Training : public ::testing::Test {
   /// Of the multiply-adds of the first network.
   static double growth(const ChangeAtRate& change) {
     const Network first = quadrant_network();
-    return static_cast<double>(changed(first, change.in(first)).multiply_adds()) /
+    return static_cast<double>(adapt::changed(first, change.in(first)).multiply_adds()) /
            static_cast<double>(first.multiply_adds());
   }
   /// Extra processors while two changes are decided on, which then go.

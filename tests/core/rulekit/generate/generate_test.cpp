@@ -37,13 +37,13 @@ GenerateResult generate_with(const std::string& operators, int depth, int thread
 
 std::vector<std::string> forms_of(const GenerateResult& result) {
   std::vector<std::string> forms;
-  for (const TasoRule& rule : result.rules) forms.push_back(canonical_form(rule));
+  for (const TasoRule& rule : result.rules) forms.push_back(taso::canonical_form(rule));
   return forms;
 }
 
 std::string form(const std::string& operators, const std::string& text) {
   const auto parsed = parse_operators(operators);
-  return canonical_form(to_taso(IdentityParser(parsed).parse(text), parsed));
+  return taso::canonical_form(to_taso(IdentityParser(parsed).parse(text), parsed));
 }
 
 TEST(Generate, MatrixProductsAreAssociativeAndNothingElse) {
@@ -76,12 +76,12 @@ TEST(Generate, EveryRuleIsToldOfAndAskedForByItsNumberAndOneOfAnIdentityIsEnough
   std::vector<std::string> found;
   options.found = [&](size_t number, const TasoRule& rule) {
     EXPECT_EQ(number, found.size());
-    found.push_back(canonical_form(rule));
+    found.push_back(taso::canonical_form(rule));
   };
   std::map<size_t, std::string> asked;
   options.accepts = [&](size_t number, const TasoRule& rule) {
     EXPECT_LT(number, found.size());
-    asked.emplace(number, canonical_form(rule));
+    asked.emplace(number, taso::canonical_form(rule));
     return number % 2 == 1;  // the other direction
   };
   const GenerateResult result = generate_rules(options);
@@ -170,7 +170,7 @@ TEST(Generate, NoRuleTwiceNoneTrivialAndEachWellFormed) {
                                      result.counts.unequal + result.counts.repeated +
                                      result.counts.identities);
   for (const TasoRule& rule : result.rules) {
-    EXPECT_FALSE(is_trivial(rule)) << canonical_form(rule);
+    EXPECT_FALSE(taso::is_trivial(rule)) << taso::canonical_form(rule);
     EXPECT_LE(rule.source.size(), 3u);
     EXPECT_LE(rule.target.size(), 3u);
     EXPECT_FALSE(rule.source.empty());

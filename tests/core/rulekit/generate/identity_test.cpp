@@ -44,7 +44,7 @@ class Table {
   IdentityMaker& maker() { return maker_; }
   const ValueTable& values() const { return values_; }
   std::string form(const Identity& identity) const {
-    return canonical_form(to_taso(identity, values_.operators()));
+    return taso::canonical_form(to_taso(identity, values_.operators()));
   }
   std::string form(const std::string& text) const {
     return form(IdentityParser(values_.operators()).parse(text));

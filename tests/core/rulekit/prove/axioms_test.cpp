@@ -29,10 +29,11 @@ class Axiom : public ::testing::TestWithParam<std::string> {};
 FieldProof check(const std::string& text) {
   const RuleSet rules = RuleSet::parse(text, "axioms");
   RulePattern pattern = rules[0].pattern();
-  const auto fits = [&](const RuleExample& example) { return applies(rules[0], example); };
+  const auto fits = [&](const RuleExample& example) { return rule_applies(rules[0], example); };
   std::vector<RuleExample> all;
   for (const RuleExample& example : pattern.examples)
-    for (RuleExample& other : with_more_axes(pattern, example, 4, fits)) all.push_back(other);
+    for (RuleExample& other : verify::with_more_axes(pattern, example, 4, fits))
+      all.push_back(other);
   pattern.examples = std::move(all);
   return prove_over_field(Rule(std::make_shared<const RulePattern>(pattern)),
                           {.points = 1, .variations = 6});
@@ -83,7 +84,7 @@ TEST_P(Axiom, HoldsWhereDivisorsAreZero) {
       const auto right = executor.run(target, small_inputs(target, seed), weights);
       for (size_t i = 0; i < left.size(); ++i)
         EXPECT_TRUE(std::ranges::equal(left[i].elements.bytes(), right[i].elements.bytes()))
-            << text_of(axiom.pattern(), example);
+            << verify::text_of(axiom.pattern(), example);
     }
   }
 }
@@ -93,9 +94,9 @@ TEST(Axioms, AnIdentityOfAProductHasTwoAxes) {
   for (const char* name : {"matmul_identity_right", "matmul_identity_left"}) {
     const Rule& axiom = axioms()[axioms().find(name)];
     RuleExample example = axiom.pattern().examples[0];
-    ASSERT_TRUE(applies(axiom, example));
+    ASSERT_TRUE(rule_applies(axiom, example));
     for (auto& [value, tensors] : example.tensors) tensors[0].type.shape = {3, 3, 3};
-    EXPECT_FALSE(applies(axiom, example)) << name;
+    EXPECT_FALSE(rule_applies(axiom, example)) << name;
   }
 }
 
@@ -125,16 +126,16 @@ TEST(AxiomProof, PlantedRulesDoNotFollow) {
 TEST(AxiomProof, RulesThatAreTooWideDoNotFollowInEveryForm) {
   for (const auto& [what, text] : testing::too_wide_rules()) {
     const RuleSet rules = RuleSet::parse(text, "rules");
-    const auto fits = [&](const RuleExample& example) { return applies(rules[0], example); };
+    const auto fits = [&](const RuleExample& example) { return rule_applies(rules[0], example); };
     const RulePattern& pattern = rules[0].pattern();
-    const auto all = vary(pattern, pattern.examples[0], 60, Rng(1), fits);
+    const auto all = verify::vary(pattern, pattern.examples[0], 60, Rng(1), fits);
     const AxiomProof proof = prove_by_axioms(rules[0], all, {.forms = 60});
     EXPECT_LT(proof.followed, proof.forms) << what;
     EXPECT_THAT(
         proof.ranks,
         ::testing::Not(Contains(pattern.examples[0].tensors.begin()->second[0].type.rank())))
         << what;
-    const ProofReport report = prove(rules[0]);
+    const ProofReport report = prove_rule(rules[0]);
     EXPECT_NE(report.refutation(), "") << what;
     EXPECT_TRUE(report.proof.empty()) << what;
   }
@@ -259,7 +260,7 @@ TEST(AxiomProof, SaysNothingOfIntegers) {
 
 TEST(Prove, StatesBothProofs) {
   const RuleSet& rules = RuleSet::builtin();
-  const ProofReport report = prove(rules[rules.find("matmul_sum_inputs")]);
+  const ProofReport report = prove_rule(rules[rules.find("matmul_sum_inputs")]);
   ASSERT_TRUE(report.proof.field.has_value());
   ASSERT_TRUE(report.proof.axioms.has_value());
   EXPECT_THAT(report.proof.axioms->used, Contains("matmul_distributes_left"));
@@ -273,7 +274,7 @@ TEST(Prove, FindsWhatTheLibraryStates) {
   for (int i = 0; i < rules.size(); ++i) {
     const RuleProof& stated = rules[i].pattern().proof;
     EXPECT_TRUE(stated.field.has_value()) << rules.name(i);
-    EXPECT_EQ(unconfirmed(stated, prove(rules[i]).proof), "") << rules.name(i);
+    EXPECT_EQ(unconfirmed(stated, prove_rule(rules[i]).proof), "") << rules.name(i);
     by_axioms += stated.axioms.has_value();
   }
   EXPECT_GT(by_axioms, 40);

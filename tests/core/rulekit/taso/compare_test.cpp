@@ -46,7 +46,7 @@ CompareOutcome compare_one(const TasoRule& rule, const char* library = kLibrary)
 
 std::vector<std::string> rules_of(const CompareOutcome& outcome) {
   std::vector<std::string> names;
-  for (const DerivationStep& step : outcome.chain)
+  for (const taso::DerivationStep& step : outcome.chain)
     names.push_back((step.backward ? "-" : "+") + step.rule);
   return names;
 }
@@ -90,7 +90,8 @@ TEST(CompareRules, ASharedProductIsComputedTwiceWhereAChainNeedsIt) {
                                               {matmul(kB, kA), matmul(kA, {0}), matmul({0}, kB)},
                                               {{{1}, {1}}, {{2}, {2}}}});
   EXPECT_EQ(outcome.status, CompareStatus::kDerived);
-  EXPECT_THAT(rules_of(outcome), testing::Contains("+" + std::string(DerivationStep::kUnshare)));
+  EXPECT_THAT(rules_of(outcome),
+              testing::Contains("+" + std::string(taso::DerivationStep::kUnshare)));
 }
 
 TEST(CompareRules, WhatTheLibraryDoesNotLeadToIsMissing) {
@@ -140,11 +141,11 @@ replace
 )",
                                                                       "library"));
   const auto [source, target] = orders(3, 2);
-  const auto found = derive(source, target, library);
+  const auto found = taso::derive(source, target, library);
   ASSERT_TRUE(found.chain.has_value());
   ASSERT_EQ(found.chain->size(), 1u);
-  EXPECT_TRUE(confirms(*found.chain, orders(5, 2).first, orders(5, 2).second, *library));
-  EXPECT_FALSE(confirms(*found.chain, orders(2, 3).first, orders(2, 3).second, *library));
+  EXPECT_TRUE(taso::confirms(*found.chain, orders(5, 2).first, orders(5, 2).second, *library));
+  EXPECT_FALSE(taso::confirms(*found.chain, orders(2, 3).first, orders(2, 3).second, *library));
 }
 
 std::string published_rules() {

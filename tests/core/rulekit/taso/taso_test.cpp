@@ -421,7 +421,8 @@ TEST(TasoExport, OperatorsOfTheGeneratorComeBack) {
   for (const auto& [name, reason] : exported.left_out) ADD_FAILURE() << name << ": " << reason;
   const auto back = round_trip(exported);
   ASSERT_EQ(back.size(), original.size());
-  for (size_t i : {0, 2, 4}) EXPECT_EQ(canonical_form(back[i]), canonical_form(original[i]));
+  for (size_t i : {0, 2, 4})
+    EXPECT_EQ(taso::canonical_form(back[i]), taso::canonical_form(original[i]));
 }
 
 TEST(TasoExport, WhatWasImportedComesBack) {
@@ -430,8 +431,8 @@ TEST(TasoExport, WhatWasImportedComesBack) {
   const TasoExport exported = export_taso_rules(rules);
   EXPECT_THAT(exported.names, testing::ElementsAre("taso_000", "taso_002"));
   const auto back = round_trip(exported);
-  EXPECT_EQ(canonical_form(back[0]), canonical_form(original[0]));
-  EXPECT_NE(canonical_form(back[1]), canonical_form(original[2]));
+  EXPECT_EQ(taso::canonical_form(back[0]), taso::canonical_form(original[0]));
+  EXPECT_NE(taso::canonical_form(back[1]), taso::canonical_form(original[2]));
   EXPECT_EQ(back[1].source[0].parameter(taso_key::kGroup, 0), 1);
   const auto again = import_taso_rules(back);
   EXPECT_TRUE(again[1].accepted());
@@ -487,7 +488,7 @@ TEST(TasoPublished, AllRulesLoadAndEachIsVerified) {
   EXPECT_EQ(back.size(), 129u);  // the format states groups, and no equal filters
   for (size_t i = 0; i < back.size(); ++i) {
     const auto number = static_cast<size_t>(std::stoi(exported.names[i].substr(5)));
-    EXPECT_EQ(canonical_form(back[i]) == canonical_form(original[number]),
+    EXPECT_EQ(taso::canonical_form(back[i]) == taso::canonical_form(original[number]),
               outcomes[number].narrowing.empty());
   }
 }
