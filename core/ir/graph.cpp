@@ -371,6 +371,12 @@ std::vector<TensorType> output_types(const Graph& graph, NodeId node) {
   return types;
 }
 
+bool is_step(const Graph& graph, NodeId node) {
+  const OpSchema& op = graph.op(node);
+  return op.steps &&
+         op.steps({input_types(graph, node), output_types(graph, node), graph.attributes(node)});
+}
+
 int64_t flops(const Graph& graph, NodeId node) {
   const OpSchema& op = graph.op(node);
   if (!op.flops) return 0;

@@ -204,6 +204,8 @@ std::vector<TensorType> input_types(const Graph& graph, NodeId node);
 std::vector<TensorType> output_types(const Graph& graph, NodeId node);
 /// Whether a node is carried through untouched, so that the graph cannot be run.
 bool has_opaque_node(const Graph& graph);
+/// Whether rounding may decide what the node gives (OpSchema::steps).
+bool is_step(const Graph& graph, NodeId node);
 int64_t flops(const Graph& graph, NodeId node);
 int64_t traffic_bytes(const Graph& graph, NodeId node);
 

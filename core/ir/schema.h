@@ -71,6 +71,10 @@ struct OpSchema {
   std::function<int64_t(const OpContext&)> flops;
   /// Bytes read and written; empty: all inputs and outputs once.
   std::function<int64_t(const OpContext&)> bytes;
+  /// Whether a change of a floating-point input as small as rounding makes, or an overflow, can
+  /// change a result by a whole step: it is cut off, compared, ordered, or asked what it is. What
+  /// is computed from integers alone never is. Empty: no.
+  std::function<bool(const OpContext&)> steps;
   bool elementwise = false;  ///< every output element depends on the matching input elements only
   bool commutative = false;  ///< its two inputs may change places
   bool view = false;  ///< the same data under another type of equal size: no kernel, no bytes

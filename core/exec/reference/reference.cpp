@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <limits>
-#include <unordered_set>
 
 #include "core/base/error.h"
 #include "core/exec/reference/kernels.h"
@@ -74,21 +73,16 @@ bool holds_every(DType to, DType from) {
   return to == DType::kFloat32 && from != DType::kFloat64;
 }
 
-/// Whether a rounding error of what goes in can become a whole step of what comes out.
-bool is_step(const Graph& graph, NodeId node) {
-  static const std::unordered_set<std::string_view> steps = {
-      "Floor", "Ceil",    "Round",          "Sign", "Mod",         "ThresholdedRelu",
-      "Equal", "Greater", "GreaterOrEqual", "Less", "LessOrEqual", "IsNaN",
-      "IsInf", "ArgMax",  "ArgMin",         "TopK"};
-  const OpSchema& op = graph.op(node);
-  if (!op.is("Cast")) return steps.contains(op.name);
+/// Whether a Cast rounds numbers to a floating type that does not hold all of them.
+bool rounds(const Graph& graph, NodeId node) {
+  if (!graph.op(node).is("Cast")) return false;
   const DType from = graph.type(graph.inputs(node)[0]).dtype;
   const DType to = graph.type(graph.output(node)).dtype;
-  return !(is_floating(from) && is_floating(to) && holds_every(to, from));
+  return is_floating(to) && !(is_floating(from) && holds_every(to, from));
 }
 
-/// By value: whether it leads to a step or comes out of one, and so has to be what the model makes
-/// of it.
+/// By value: whether it leads to a step or to what rounds, or comes out of one, and so has to be
+/// what the model makes of it.
 std::vector<bool> values_at_steps(const Graph& graph, std::span<const NodeId> order) {
   std::vector<bool> marked(static_cast<size_t>(graph.value_capacity()));
   const auto mark = [&](ValueId value) {
@@ -96,7 +90,7 @@ std::vector<bool> values_at_steps(const Graph& graph, std::span<const NodeId> or
   };
   for (size_t i = order.size(); i-- > 0;) {
     const auto outputs = graph.outputs(order[i]);
-    const bool step = is_step(graph, order[i]);
+    const bool step = is_step(graph, order[i]) || rounds(graph, order[i]);
     const bool leads = step || std::any_of(outputs.begin(), outputs.end(), [&](ValueId output) {
                          return marked[static_cast<size_t>(output.index)];
                        });

@@ -124,6 +124,16 @@ int64_t epilogue_flops(const OpContext& node, size_t bias, size_t residual) {
   return passes * node.outputs[0].elements();
 }
 
+bool takes_floats(const OpContext& node) {
+  return std::ranges::any_of(node.inputs,
+                             [](const TensorType& type) { return is_floating(type.dtype); });
+}
+
+OpSchema stepping(OpSchema row) {
+  row.steps = takes_floats;
+  return row;
+}
+
 OpSchema value_shaped(std::string name, int inputs, std::vector<AttrSpec> attributes) {
   OpSchema row;
   row.name = std::move(name);

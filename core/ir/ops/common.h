@@ -42,8 +42,13 @@ void set_if_absent(Attributes& attributes, std::string_view name, AttrValue valu
 // Rows.
 /// The values of its inputs decide the output's shape (OpSchema::value_shaped).
 OpSchema value_shaped(std::string name, int inputs, std::vector<AttrSpec> attributes);
+/// The row, with steps wherever an input holds floats (OpSchema::steps).
+OpSchema stepping(OpSchema row);
 /// An attribute that is a number.
 AttrSpec number(std::string name, double fallback);
+
+/// Whether an input holds floats.
+bool takes_floats(const OpContext& node);
 
 // FLOPs and bytes.
 int64_t total_elements(std::span<const TensorType> types);

@@ -44,7 +44,7 @@ OpSchema binary(std::string name, Check check, bool commutative) {
 }
 
 OpSchema comparison(std::string name, Check check, bool commutative) {
-  OpSchema row = binary(std::move(name), check, commutative);
+  OpSchema row = stepping(binary(std::move(name), check, commutative));
   row.infer = [infer = row.infer](const OpContext& node) {
     return Types{{DType::kBool, infer(node)[0].shape}};
   };
@@ -57,6 +57,9 @@ OpSchema power() {
     require_numeric(node.inputs[0]);
     require_numeric(node.inputs[1]);
     return Types{{node.inputs[0].dtype, broadcast(node.inputs[0].shape, node.inputs[1].shape)}};
+  };
+  row.steps = [](const OpContext& node) {
+    return takes_floats(node) && !is_floating(node.inputs[0].dtype);
   };
   return row;
 }
@@ -84,6 +87,9 @@ OpSchema cast() {
       throw InputError("cannot convert {} to {}", name_of(node.inputs[0].dtype), name_of(to));
     return Types{{to, node.inputs[0].shape}};
   };
+  row.steps = [](const OpContext& node) {
+    return takes_floats(node) && !is_floating(dtype_named(node.attributes.text("to")));
+  };
   return row;
 }
 
@@ -106,7 +112,7 @@ OpSchema pass_through(std::string name) {
 }
 
 OpSchema question(std::string name, std::vector<AttrSpec> attributes = {}) {
-  OpSchema row = unary(std::move(name), require_floating, std::move(attributes));
+  OpSchema row = stepping(unary(std::move(name), require_floating, std::move(attributes)));
   row.infer = [infer = row.infer](const OpContext& node) {
     return Types{{DType::kBool, infer(node)[0].shape}};
   };
@@ -142,7 +148,7 @@ OpSchema bias_gelu() {
 }
 
 OpSchema modulo() {
-  OpSchema row = binary("Mod", require_numeric, false);
+  OpSchema row = stepping(binary("Mod", require_numeric, false));
   row.attributes = {{.name = "fmod", .fallback = int64_t{0}}};
   row.infer = [infer = row.infer](const OpContext& node) {
     if (is_floating(node.inputs[0].dtype) && node.attributes.integer("fmod") == 0)
@@ -195,8 +201,8 @@ std::vector<OpSchema> unary_elementwise() {
       unary("Neg", require_numeric),
       unary("Reciprocal", require_floating),
       unary("Abs", require_numeric),
-      unary("Floor", require_floating),
-      unary("Ceil", require_floating),
+      stepping(unary("Floor", require_floating)),
+      stepping(unary("Ceil", require_floating)),
       unary("Not", require_bool),
       cast(),
       pass_through("Identity"),
@@ -230,15 +236,15 @@ std::vector<OpSchema> further_elementwise() {
       binary("Xor", require_bool, true),
       bit_shift(),
       parametric_relu(),
-      unary("Sign", require_numeric),
-      unary("Round", require_floating),
+      stepping(unary("Sign", require_numeric)),
+      stepping(unary("Round", require_floating)),
       question("IsNaN"),
       question("IsInf", {{.name = "detect_negative", .fallback = int64_t{1}},
                          {.name = "detect_positive", .fallback = int64_t{1}}}),
       unary("Softsign", require_floating),
       unary("Selu", require_floating, {number("alpha", 1.6732632), number("gamma", 1.050701)}),
       unary("Celu", require_floating, {number("alpha", 1.0)}),
-      unary("ThresholdedRelu", require_floating, {number("alpha", 1.0)}),
+      stepping(unary("ThresholdedRelu", require_floating, {number("alpha", 1.0)})),
       gelu(),
       bias_gelu(),
       unary("Swish", require_floating, {number("alpha", 1.0)}),

@@ -31,6 +31,11 @@ OpSchema pointwise() {
     for (const NodeId step : program.nodes()) total += flops(program, step);
     return total;
   };
+  row.steps = [](const OpContext& node) {
+    const Graph program = program_of(node);
+    return std::ranges::any_of(program.nodes(),
+                               [&](NodeId step) { return is_step(program, step); });
+  };
   return row;
 }
 

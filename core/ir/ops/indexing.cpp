@@ -232,7 +232,7 @@ OpSchema reverse_sequence() {
 
 std::vector<OpSchema> indexing() {
   return {gather_elements(), gather_nd(), scatter_elements(),
-          scatter_nd(),      one_hot(),   value_shaped("NonZero", 1, {})};
+          scatter_nd(),      one_hot(),   stepping(value_shaped("NonZero", 1, {}))};
 }
 
 std::vector<OpSchema> rearranging() {

@@ -121,11 +121,11 @@ OpSchema local_response_normalization() {
   return row;
 }
 
-/// Power, sum, quotient.
+/// Power, sum, quotient. Zeros stay zeros, and what is next to them gets the length 1.
 OpSchema lp_normalization() {
-  OpSchema row = normalizer(
+  OpSchema row = stepping(normalizer(
       "LpNormalization", 1,
-      {{.name = "axis", .fallback = int64_t{-1}}, {.name = "p", .fallback = int64_t{2}}}, 3);
+      {{.name = "axis", .fallback = int64_t{-1}}, {.name = "p", .fallback = int64_t{2}}}, 3));
   row.normalize = [](Attributes& attributes, std::span<const TensorType> inputs) {
     normalize_axis_attribute(attributes, "axis", inputs[0].rank());
   };

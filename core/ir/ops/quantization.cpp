@@ -57,7 +57,7 @@ OpSchema quantizer(std::string name, int64_t flops_per_element) {
 
 /// Quotient, rounding, sum.
 OpSchema quantize_linear() {
-  OpSchema row = quantizer("QuantizeLinear", 3);
+  OpSchema row = stepping(quantizer("QuantizeLinear", 3));
   row.infer = [](const OpContext& node) {
     const TensorType& x = node.inputs[0];
     if (x.dtype != DType::kInt32) require_floating(x);
@@ -86,6 +86,7 @@ OpSchema dequantize_linear() {
 OpSchema dynamic_quantize_linear() {
   OpSchema row;
   row.name = "DynamicQuantizeLinear";
+  row.steps = takes_floats;
   row.min_inputs = row.max_inputs = 1;
   row.min_outputs = row.max_outputs = 3;
   row.infer = [](const OpContext& node) {
@@ -145,6 +146,7 @@ OpSchema matmul_integer() {
 OpSchema qlinear_matmul() {
   OpSchema row;
   row.name = "QLinearMatMul";
+  row.steps = takes_floats;
   row.min_inputs = row.max_inputs = 8;
   row.infer = [](const OpContext& node) {
     Shape result = product_shape(node, 0, 3);
@@ -191,7 +193,7 @@ OpSchema conv_integer() {
 }
 
 OpSchema qlinear_conv() {
-  OpSchema row = integer_convolution("QLinearConv", 8, 9, 3);
+  OpSchema row = stepping(integer_convolution("QLinearConv", 8, 9, 3));
   row.infer = [](const OpContext& node) {
     require_bytes(node.inputs[0], "the image");
     require_bytes(node.inputs[3], "the filter");

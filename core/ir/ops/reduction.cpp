@@ -110,6 +110,7 @@ OpSchema layer_normalization() {
 OpSchema place_of_extreme(std::string name) {
   OpSchema row;
   row.name = std::move(name);
+  row.steps = takes_floats;
   row.min_inputs = row.max_inputs = 1;
   row.attributes = {{.name = "axis", .fallback = int64_t{0}},
                     {.name = "keepdims", .fallback = int64_t{1}},
@@ -137,6 +138,7 @@ OpSchema place_of_extreme(std::string name) {
 OpSchema top_k() {
   OpSchema row;
   row.name = "TopK";
+  row.steps = takes_floats;
   row.min_inputs = row.max_inputs = 1;
   row.min_outputs = row.max_outputs = 2;
   row.attributes = {required("k"),

@@ -132,6 +132,7 @@ OpSchema grid_sample() {
                     {.name = "padding_mode", .fallback = std::string("zeros")},
                     {.name = "align_corners", .fallback = int64_t{0}}};
   row.infer = infer_grid_sample;
+  row.steps = [](const OpContext& node) { return node.attributes.text("mode") == "nearest"; };
   row.flops = [](const OpContext& node) { return 8 * node.outputs[0].elements(); };
   return row;
 }

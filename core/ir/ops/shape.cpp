@@ -138,7 +138,7 @@ std::vector<OpSchema> shapes() {
           value_shaped("ConstantOfShape", 1,
                        {{.name = "value", .fallback = 0.0},
                         {.name = "dtype", .fallback = std::string("float32")}}),
-          value_shaped("Range", 3, {})};
+          stepping(value_shaped("Range", 3, {}))};
 }
 
 }  // namespace reverie::ops

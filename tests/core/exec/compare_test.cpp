@@ -437,6 +437,18 @@ y = Floor(a))",
   EXPECT_TRUE(result.agree) << result.reason;
 }
 
+/// In float16 a large summand leaves of x what lies on one side of a threshold or on the other.
+TEST(Extremes, AThresholdIsAStep) {
+  const auto cut = [](const std::string& terms) {
+    return parse_graph("x = Input : float16 1024\n" + terms +
+                       "\ny = ThresholdedRelu(s) {alpha=1}\noutput y = y\n");
+  };
+  const Agreement result =
+      compare(cut("c = Constant {value=[100]} : float16 1\nl = Add(x, c)\ns = Sub(l, c)"),
+              cut("s = Identity(x)"));
+  EXPECT_TRUE(result.agree) << result.reason;
+}
+
 /// y = table[ids] + x * factor, where `index` makes the indices of `ids`.
 Graph looked_up(const std::string& index, const std::string& factor = "2") {
   return parse_graph(
