@@ -1,11 +1,15 @@
 #include "env/environment.h"
 
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
 #include <algorithm>
 #include <cmath>
 #include <limits>
 #include <numeric>
 
 #include "core/base/error.h"
+#include "core/base/tally.h"
 
 namespace reverie {
 
@@ -88,6 +92,33 @@ std::vector<double> Environment::gains(int) const { return {}; }
 
 double Environment::measured_gain() const {
   throw InputError("the environment '{}' has nothing that can be measured end to end", spec().name);
+}
+
+std::string Environment::describe() const {
+  const GraphFeatures graph = observe().graph;
+  std::vector<std::string> types, metrics;
+  for (const int32_t type : graph.node_types)
+    types.push_back(spec().node_types[static_cast<size_t>(type)]);
+  const StepInfo now = info();
+  for (size_t i = 0; i < now.metrics.size(); ++i)
+    metrics.push_back(text_of(spec().metrics[i], now.metrics[i]));
+  return fmt::format("{}; {}", tally(types), fmt::join(metrics, ", "));
+}
+
+std::string Environment::describe(const Action& action) const {
+  const ActionMask here = mask();
+  require_allowed(spec(), here, action);
+  std::string text = spec().actions[static_cast<size_t>(action.primary)];
+  if (action.primary == spec().no_op()) return text;
+  if (here.entities > 1) text += fmt::format(" at entity {}", action.entity);
+  const int choices = here.at(action.primary, action.entity);
+  if (choices > 1) text += fmt::format(", choice {} of {}", action.index + 1, choices);
+  return text;
+}
+
+std::string text_of(const Metric& metric, double value) {
+  return fmt::format("{} {:.4g}{}{}", metric.name, value, metric.unit.empty() ? "" : " ",
+                     metric.unit);
 }
 
 void require_allowed(const EnvSpec& spec, const ActionMask& mask, const Action& action) {

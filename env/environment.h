@@ -15,6 +15,9 @@ struct Metric {
   bool operator==(const Metric&) const = default;
 };
 
+/// "run time 0.1234 ms", for a person.
+std::string text_of(const Metric& metric, double value);
+
 /// What V is asked to predict beside the graph itself.
 enum class TargetLevel : uint8_t { kNode, kGraph };
 /// share: of the whole graph, at least 0, summing to 1 or all 0; by the divergence of a softmax.
@@ -221,6 +224,12 @@ class Environment {
   }
   /// The environment itself, where this one only shows another in a different way.
   virtual const Environment& unwrapped() const { return *this; }
+
+  /// The current state for a person, in one line.
+  virtual std::string describe() const;
+  /// What an action does in the current state, for a person: "deepen conv1 at 0.003". Actions of
+  /// one state that differ have texts that differ. InputError when the mask does not allow it.
+  virtual std::string describe(const Action& action) const;
 };
 
 /// Throws the InputError of `Environment::step` for an action that the mask does not allow.

@@ -30,6 +30,8 @@ class SelectedStarts : public Environment {
   StepInfo info() const override { return inner_->info(); }
   std::vector<double> gains(int primary) const override { return inner_->gains(primary); }
   double measured_gain() const override { return inner_->measured_gain(); }
+  std::string describe() const override { return inner_->describe(); }
+  std::string describe(const Action& action) const override { return inner_->describe(action); }
   const EnvCounters& counters() const override { return inner_->counters(); }
   std::unique_ptr<Environment> with_actions(const std::vector<std::string>& names) const override {
     auto inner = inner_->with_actions(names);

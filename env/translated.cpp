@@ -121,6 +121,11 @@ class TranslatedEnvironment : public Environment {
     return gains;
   }
   double measured_gain() const override { return inner_->measured_gain(); }
+  std::string describe() const override { return inner_->describe(); }
+  std::string describe(const Action& action) const override {
+    require_allowed(spec_, mask(), action);
+    return inner_->describe(real(action));
+  }
   const EnvCounters& counters() const override { return inner_->counters(); }
   const Environment& unwrapped() const override { return inner_->unwrapped(); }
   std::unique_ptr<Environment> fork() const override {

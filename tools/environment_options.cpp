@@ -40,27 +40,51 @@ std::string yaml_of(const std::string& key, const std::vector<std::string>& item
   return text + fmt::format("{}{}: {}\n", indent, rest, values);
 }
 
+/// What an option of the command gets, the environment gets, too.
+void share_option(CLI::Option& own, const std::shared_ptr<EnvironmentOptions>& options,
+                  const EnvironmentOptions::Given& shared) {
+  own.each([options, shared](const std::string& value) {
+    auto& given = options->given;
+    const auto flag = [](const EnvironmentOptions::Given& one) { return one.option.flag; };
+    auto known = std::ranges::find(given, shared.option.flag, flag);
+    if (known == given.end()) known = given.insert(known, shared);
+    if (!shared.option.list) known->values.clear();
+    known->values.push_back(value);
+  });
+}
+
+CLI::Option* add_option(CLI::App& command, const std::shared_ptr<EnvironmentOptions>& options,
+                        const EnvironmentOptions::Given& added) {
+  const auto take = [options, added](const std::vector<std::string>& values) {
+    options->given.push_back({added.kind, added.option, values});
+  };
+  const CommandOption& how = added.option;
+  auto* option = command.add_option_function<std::vector<std::string>>(how.flag, take, how.help);
+  option->type_name(how.type)->expected(1);
+  return how.list ? option->take_all() : option->take_last();
+}
+
 }  // namespace
+
+std::vector<CLI::Option*> add_kind_options(CLI::App& command,
+                                           const std::shared_ptr<EnvironmentOptions>& options) {
+  std::vector<CLI::Option*> added;
+  for (const EnvironmentKind* kind : environment_kinds())
+    for (const CommandOption& option : kind->options()) {
+      const EnvironmentOptions::Given given{std::string(kind->name()), option, {}};
+      if (CLI::Option* own = command.get_option_no_throw(option.flag))
+        share_option(*own, options, given);
+      else
+        added.push_back(add_option(command, options, given));
+    }
+  command.add_option("--env", options->kind, "Environment: " + names_of_kinds())->type_name("KIND");
+  return added;
+}
 
 void add_environment_options(CLI::App& command,
                              const std::shared_ptr<EnvironmentOptions>& options) {
   command.add_option("inputs", options->inputs, help_of_inputs())->type_name("INPUT");
-  command.add_option("--env", options->kind, "Environment: " + names_of_kinds())->type_name("KIND");
-  for (const EnvironmentKind* kind : environment_kinds()) {
-    for (const CommandOption& option : kind->options()) {
-      auto* added = command.add_option_function<std::vector<std::string>>(
-          option.flag,
-          [options, option, kind](const std::vector<std::string>& values) {
-            options->given.push_back({std::string(kind->name()), option, values});
-          },
-          option.help);
-      added->type_name(option.type)->expected(1);
-      if (option.list)
-        added->take_all();
-      else
-        added->take_last();
-    }
-  }
+  add_kind_options(command, options);
 }
 
 void apply_environment_options(const EnvironmentOptions& options, const EnvironmentConfig& env,

@@ -26,6 +26,11 @@ struct EnvironmentOptions {
 /// Adds the inputs, --env and the options of every kind.
 void add_environment_options(CLI::App& command, const std::shared_ptr<EnvironmentOptions>& options);
 
+/// Those but for the inputs. Where the command has an option of that name, the environment gets
+/// what that gets. Gives the options of kinds that were added.
+std::vector<CLI::Option*> add_kind_options(CLI::App& command,
+                                           const std::shared_ptr<EnvironmentOptions>& options);
+
 /// Writes them into a step's configuration, whose section "env" is an EnvironmentConfig. InputError
 /// for an option of another kind than the one that is resolved.
 void apply_environment_options(const EnvironmentOptions& options, const EnvironmentConfig& env,

@@ -19,6 +19,7 @@
 #include "core/search/file_cost.h"
 #include "core/search/written_costs.h"
 #include "tools/command.h"
+#include "tools/environment_options.h"
 #include "tools/extents.h"
 #include "tools/help.h"
 #include "tools/learning.h"
@@ -28,12 +29,24 @@ namespace reverie {
 namespace {
 
 struct InspectOptions {
+  std::shared_ptr<EnvironmentOptions> environment = std::make_shared<EnvironmentOptions>();
+  std::vector<std::string> settings;  ///< of the environment
   std::string file;
   std::string cost = "roofline:cpu";
   ImportOptions extents;
   bool dot = false;
   bool operators = false;
   bool json = false;
+};
+
+/// As the section of a step.
+struct InspectedEnvironment {
+  EnvironmentConfig env;
+
+  template <class V>
+  void fields(V& v) {
+    v.section("env", env, "Environment");
+  }
 };
 
 /// worldmodel/network/checkpoint.h, which LibTorch is needed for.
@@ -187,13 +200,29 @@ void inspect_cost_fit(const InspectOptions& options) {
     fmt::print("{}", describe(fit));
 }
 
-void inspect(const InspectOptions& options) {
-  if (options.operators == !options.file.empty())
+void inspect_kind(const InspectOptions& options) {
+#ifndef REVERIE_LEARNING
+  if (has_learning_program()) leave_to_learning_program("--env");  // some train networks
+#endif
+  if (options.operators || options.dot)
+    throw InputError("inspect --env describes an environment; leave out --operators and --dot");
+  InspectedEnvironment config;
+  ConfigFields fields(config);
+  for (const std::string& assignment : options.settings) fields.set(assignment);
+  config = with_environment(*options.environment, config);
+  fmt::print("{}", inspect_environment(config.env, options.json));
+}
+
+void inspect(InspectOptions& options) {
+  if (!options.environment->kind.empty()) return inspect_kind(options);
+  const std::vector<std::string>& files = options.environment->inputs;
+  if (files.size() != (options.operators ? 0 : 1))
     throw InputError("inspect describes one FILE, or all operators: give a file or --operators");
   if (options.operators) {
     fmt::print("{}", inspect_operators(options.json));
     return;
   }
+  options.file = files.front();
   require_no_pipe(options.file);
   if (is_directory(options.file))
     fmt::print("{}", inspect_rollouts(options.file, options.json));
@@ -218,11 +247,13 @@ void register_inspect(CLI::App& app) {
   CLI::App* command = app.add_subcommand(
       "inspect",
       with_examples(
-          "Describe a model, rollouts, a checkpoint, a cost table or fitted costs",
-          {"inspect model.onnx", "inspect model.onnx --dot >model.dot", "inspect --operators"}));
+          "Describe a model, rollouts, a checkpoint, a cost table, fitted costs or an environment",
+          {"inspect model.onnx", "inspect model.onnx --dot >model.dot", "inspect --operators",
+           "inspect --env placement generate:layers:100:1"}));
   takes_standard_input(command->add_option(
-      "FILE", options->file,
-      "ONNX model, rollout directory, checkpoint, cost table or fitted costs; -: standard input"));
+      "FILE", options->environment->inputs,
+      "ONNX model, rollout directory, checkpoint, cost table or fitted costs; -: standard input; "
+      "with --env its inputs"));
   command->add_flag(
       "--operators", options->operators,
       "Instead of a file: all operators, their opsets, and which executors and rules have them");
@@ -231,6 +262,13 @@ void register_inspect(CLI::App& app) {
   add_extent_options(*command, options->extents);
   command->add_flag("--dot", options->dot, "Draw the graph in Graphviz's language");
   command->add_flag("--json", options->json, "One object of JSON");
+  auto of_environments = add_kind_options(*command, options->environment);
+  of_environments.push_back(
+      command->add_option("--set", options->settings, "One setting of --env, dotted: env.horizon=8")
+          ->type_name("KEY=VALUE")
+          ->expected(1)
+          ->take_all());
+  for (CLI::Option* option : of_environments) option->needs("--env");
   command->callback([options] { inspect(*options); });
 }
 

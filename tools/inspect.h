@@ -2,6 +2,8 @@
 
 #include <string>
 
+#include "env/registry/registry.h"
+
 namespace reverie {
 
 /// What `reverie inspect` prints of a rollout directory; one object in one line with `json`.
@@ -11,6 +13,10 @@ std::string inspect_rollouts(const std::string& directory, bool json);
 /// executors have a kernel for it, and how many built-in rules match or make it. One object of JSON
 /// with `json`.
 std::string inspect_operators(bool json);
+
+/// What the environment is about, and of each start state its entities and what can be done; one
+/// object in one line with `json`, which lists all actions. InputError as make_environment.
+std::string inspect_environment(const EnvironmentConfig& config, bool json);
 
 /// Where LibTorch is there.
 std::string inspect_checkpoint(const std::string& file, bool json);

@@ -1,5 +1,8 @@
 #include "env/adapt/adapt_environment.h"
 
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
 #include <algorithm>
 #include <bit>
 #include <cmath>
@@ -7,6 +10,7 @@
 
 #include "core/base/error.h"
 #include "core/base/hash.h"
+#include "core/base/words.h"
 #include "env/adapt/features.h"
 
 namespace reverie {
@@ -229,6 +233,22 @@ Observation AdaptEnvironment::observe() const {
       std::ranges::copy(row, observation.action_features.begin() + cell);
     }
   return observation;
+}
+
+std::string AdaptEnvironment::describe() const {
+  std::vector<std::string> blocks;
+  for (const Block& block : shown_.network.blocks)
+    blocks.push_back(fmt::format("{} {}", block.name, block.width));
+  return fmt::format("{} of {} taken: {}; {}, accuracy {:.2f} %, {:.0f} % of the budget spent",
+                     shown_.decisions.size(), counted(start().source->decisions(), "decision"),
+                     fmt::join(blocks, ", "), counted(shown_.curve.size(), "epoch"),
+                     100 * mean_accuracy(shown_.curve, start().final_epochs), 100 * shown_.spent);
+}
+
+std::string AdaptEnvironment::describe(const Action& action) const {
+  require_allowed(spec_, mask(), action);
+  if (action.primary == spec_.no_op()) return "NO-OP: train to the end without a change";
+  return text_of(decision_of(action), shown_.network, true);
 }
 
 uint64_t AdaptEnvironment::state_key() const {

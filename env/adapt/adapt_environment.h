@@ -65,6 +65,8 @@ class AdaptEnvironment : public Environment {
   Observation observe() const override;
   ActionMask mask() const override;
   StepInfo info() const override;
+  std::string describe() const override;
+  std::string describe(const Action& action) const override;
   const EnvCounters& counters() const override { return counters_; }
   std::unique_ptr<Environment> fork() const override;
 

@@ -1,5 +1,7 @@
 #include "env/placement/placement_environment.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 #include <utility>
@@ -7,15 +9,29 @@
 #include "core/base/error.h"
 #include "core/base/hash.h"
 #include "core/base/statistics.h"
+#include "core/base/tally.h"
+#include "core/base/words.h"
+#include "env/placement/report/display.h"
 
 namespace reverie {
 namespace {
+
+constexpr size_t kLongestName = 40;
+constexpr int kNowhere = -1;
 
 double ratio(int64_t now, int64_t then) {
   return static_cast<double>(now) / static_cast<double>(std::max<int64_t>(then, 1));
 }
 
 double mebibytes(int64_t bytes) { return static_cast<double>(bytes) / 0x1p20; }
+
+/// "; gpu0: 1-4, 7": the groups of this value, numbered as entities. Empty where there are none.
+std::string groups_with(int value, const std::vector<int>& values, const std::string& what) {
+  std::vector<int> entities;
+  for (size_t group = 0; group < values.size(); ++group)
+    if (values[group] == value) entities.push_back(static_cast<int>(group) + 1);
+  return entities.empty() ? "" : fmt::format("; {}: {}", what, runs_text(entities));
+}
 
 }  // namespace
 
@@ -209,6 +225,48 @@ Observation PlacementEnvironment::observe() const {
 StepInfo PlacementEnvironment::info() const {
   return {
       {judged_.makespan.milliseconds(), mebibytes(judged_.peak_bytes)}, judged_.feasible(), best_};
+}
+
+/// "group 3 (4 operators from MatMul_7, 1.2 MiB of weights)".
+std::string PlacementEnvironment::text_of_group(int group) const {
+  const std::vector<int>& nodes = start().entities.nodes(group);
+  const auto node = [&](int number) -> const CostNode& {
+    return graph().nodes()[static_cast<size_t>(number)];
+  };
+  int64_t bytes = 0;
+  for (const int number : nodes) bytes += node(number).persistent_bytes;
+  const std::string first = short_name(node(nodes.front()).name, kLongestName);
+  return fmt::format("group {} ({}{}, {} of weights)", group + 1,
+                     nodes.size() == 1 ? "" : counted(nodes.size(), "operator") + " from ", first,
+                     bytes_text(bytes));
+}
+
+std::string PlacementEnvironment::describe() const {
+  std::string text = fmt::format("{}, {} of {} placed", start().name, state_.placed,
+                                 counted(start().entities.size(), "group"));
+  std::vector<int> device = state_.device;
+  for (int n = state_.placed; n < start().entities.size(); ++n)
+    device[static_cast<size_t>(start().visits.group(n))] = kNowhere;
+  for (int number = 0; number < topology().size(); ++number)
+    text += groups_with(number, device, name_of(number));
+  for (int level = kLevels; level >= -kLevels; --level)
+    if (level != 0) text += groups_with(level, state_.level, fmt::format("level {}", level));
+  return text + groups_with(1, state_.fused, "fused");
+}
+
+std::string PlacementEnvironment::describe(const Action& action) const {
+  require_allowed(spec(), mask(), action);
+  const std::string& name = spec().actions[static_cast<size_t>(action.primary)];
+  if (action.primary == spec().no_op()) return name;
+  const std::string group = text_of_group(action.entity - 1);
+  const int raise = topology().size();
+  if (action.primary < raise)
+    return fmt::format("{} {} {}", is_constructive() ? "place" : "move", group,
+                       (is_constructive() ? "on " : "to ") + name_of(action.primary));
+  if (action.primary == fuse_action()) return fmt::format("fuse {} with what reads from it", group);
+  const int level = state_.level[static_cast<size_t>(action.entity - 1)];
+  return fmt::format("{} {} to level {}", name, group,
+                     action.primary == raise ? level + 1 : level - 1);
 }
 
 std::unique_ptr<Environment> PlacementEnvironment::fork() const {

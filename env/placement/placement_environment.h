@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "env/environment.h"
@@ -41,6 +42,8 @@ namespace reverie {
 /// costs that were measured beforehand; as these differ from time to time, fingerprints leave them
 /// out. All starts have a MeasureSchedule or none has.
 ///
+/// Texts number groups as entities.
+///
 /// To judge costs one run of the simulator, which counts as a cost look-up. Rewards are what the
 /// placement gained since the one before, in percent of the start: of makespan and peak memory by
 /// their weights, relative to the start's or of the square roots of that (ColocRL: Mirhoseini et
@@ -63,6 +66,8 @@ class PlacementEnvironment : public Environment {
   StepInfo info() const override;
   /// Start and best are run in turn, five times each; of both the median counts.
   double measured_gain() const override;
+  std::string describe() const override;
+  std::string describe(const Action& action) const override;
   const EnvCounters& counters() const override { return counters_; }
   std::unique_ptr<Environment> fork() const override;
 
@@ -91,6 +96,10 @@ class PlacementEnvironment : public Environment {
   void offer(int entity, ActionMask& mask) const;
   int fuse_action() const;
   double objective_of(const Outcome& outcome) const;
+  std::string text_of_group(int group) const;
+  const std::string& name_of(int device) const {
+    return topology().devices[static_cast<size_t>(device)].name;
+  }
 
   std::shared_ptr<const PlacementStarts> shared_;
   size_t start_ = 0;

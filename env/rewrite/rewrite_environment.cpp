@@ -1,5 +1,8 @@
 #include "env/rewrite/rewrite_environment.h"
 
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
 #include <algorithm>
 #include <cmath>
 #include <numeric>
@@ -7,7 +10,10 @@
 
 #include "core/base/error.h"
 #include "core/base/hash.h"
+#include "core/base/tally.h"
+#include "core/base/words.h"
 #include "core/ir/structural_hash.h"
+#include "core/search/file_cost.h"
 #include "env/rewrite/features.h"
 
 namespace reverie {
@@ -26,7 +32,7 @@ int default_horizon(const RewriteState& start) {
   return std::clamp(std::max(2 * depth, work / 4), kLeastHorizon, kMostHorizon);
 }
 
-EnvSpec describe(const RuleSet& rules, const CostModel& cost, const RewriteEnvConfig& config) {
+EnvSpec make_spec(const RuleSet& rules, const CostModel& cost, const RewriteEnvConfig& config) {
   EnvSpec spec;
   spec.name = "rewrite";
   for (const OpSchema& op : all_ops())
@@ -46,6 +52,13 @@ EnvSpec describe(const RuleSet& rules, const CostModel& cost, const RewriteEnvCo
   spec.looks_ahead = true;
   spec.source = cost.name();
   return spec;
+}
+
+/// What it is called in the file, or its operator where a rewrite brought it.
+std::string name_of_node(const Graph& graph, NodeId node) {
+  const auto& names = graph.names(node);
+  if (names == nullptr || names->node.empty()) return operator_name(graph, node);
+  return names->node;
 }
 
 }  // namespace
@@ -68,7 +81,7 @@ std::shared_ptr<const RewriteEnvironment::Shared> RewriteEnvironment::share(
   if (config.reward == RewardKind::kMeasuredEveryK && !measure)
     throw InputError("reward measured_every_k needs a cost source that measures, such as cpu");
   auto shared = std::make_shared<Shared>();
-  shared->spec = describe(*rules, *cost, config);
+  shared->spec = make_spec(*rules, *cost, config);
   shared->spec.measurable = measure != nullptr;
   int horizon = config.horizon;
   for (StartGraph& start : starts) {
@@ -186,8 +199,8 @@ bool RewriteEnvironment::anything_left() {
   return most > 0;
 }
 
+/// InputError when the mask does not allow it.
 void RewriteEnvironment::check_allowed(const Action& action) const {
-  if (over_) throw InputError("the episode is over; reset the environment first");
   ActionMask mask(spec().primary_actions(), regions_.count());
   if (action.primary >= 0 && action.primary < spec().no_op()) count(action.primary, mask);
   require_allowed(spec(), mask, action);
@@ -219,6 +232,7 @@ void RewriteEnvironment::rewrite(const Action& action) {
 }
 
 StepResult RewriteEnvironment::step(const Action& action) {
+  if (over_) throw InputError("the episode is over; reset the environment first");
   check_allowed(action);
   const Counted counted(*this);
   const Cost before = state_.cost();
@@ -364,6 +378,28 @@ Observation RewriteEnvironment::observe() const {
   if (cut())
     observation.state_key = hash_combine(observation.state_key, regions_.hash(state_.graph()));
   return observation;
+}
+
+std::string RewriteEnvironment::describe() const {
+  const Graph& graph = state_.graph();
+  std::vector<std::string> operators;
+  for (const NodeId node : graph.topological_order())
+    if (graph.is_work(node)) operators.push_back(operator_name(graph, node));
+  return fmt::format("{}: {} ({}); {:.4g} ms in {}", start().name,
+                     counted(operators.size(), "operator"), tally(operators),
+                     state_.cost().runtime.milliseconds(),
+                     counted(state_.cost().launches, "launch", "launches"));
+}
+
+std::string RewriteEnvironment::describe(const Action& action) const {
+  check_allowed(action);
+  const std::string& name = spec().actions[static_cast<size_t>(action.primary)];
+  if (action.primary == spec().no_op()) return name;
+  const int location = canonical_number(action);
+  std::vector<std::string> nodes;
+  for (const NodeId node : state_.location(action.primary, location).nodes())
+    nodes.push_back(name_of_node(state_.graph(), node));
+  return fmt::format("apply {} at {} (location {})", name, fmt::join(nodes, ", "), location);
 }
 
 std::vector<RewriteStep> RewriteEnvironment::steps(size_t count) const {

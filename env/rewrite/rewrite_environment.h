@@ -62,6 +62,9 @@ using MeasureGraph = std::function<RelativeTime(const Graph& original, const Gra
 /// An episode ends by NO-OP, when no rule matches any more, or at the horizon: twice greedy's
 /// depth, at least one step for four operators, from 8 to 300, where none is given.
 ///
+/// Texts name nodes as the file does, those that a rewrite brought by their operator, and end in
+/// the number that RewriteStep::location is.
+///
 /// An observation is a function of the graph, its regions and its start graph alone. Action
 /// feature: the best gain of the rule at the region, in percent of the initial cost, 0 where it has
 /// no choices.
@@ -85,6 +88,8 @@ class RewriteEnvironment : public Environment {
   StepInfo info() const override;
   std::vector<double> gains(int primary) const override;
   double measured_gain() const override;
+  std::string describe() const override;
+  std::string describe(const Action& action) const override;
   const EnvCounters& counters() const override { return counters_; }
   std::unique_ptr<Environment> fork() const override;
   std::unique_ptr<Environment> with_actions(const std::vector<std::string>& names) const override;

@@ -5,6 +5,8 @@
 #include "core/base/error.h"
 #include "core/base/hash.h"
 #include "core/base/random.h"
+#include "core/base/tally.h"
+#include "core/base/words.h"
 
 namespace reverie {
 namespace {
@@ -72,12 +74,14 @@ int KnapsackEnvironment::value() const {
   return sum;
 }
 
-int KnapsackEnvironment::overload() const {
+int KnapsackEnvironment::weight() const {
   int sum = 0;
   for (size_t i = 0; i < items_.size(); ++i)
     if (taken_[i]) sum += items_[i].weight;
-  return std::max(0, sum - capacity_of(items_));
+  return sum;
 }
+
+int KnapsackEnvironment::overload() const { return std::max(0, weight() - capacity_of(items_)); }
 
 /// In percent of the value of all items.
 double KnapsackEnvironment::score() const {
@@ -123,10 +127,8 @@ Observation KnapsackEnvironment::observe() const {
     graph.node_entities.push_back(entity);
     graph.nodes.insert(graph.nodes.end(), row);
   };
-  int weight = 0;
-  for (size_t i = 0; i < items_.size(); ++i)
-    if (taken_[i]) weight += items_[i].weight;
-  add(kBag, 0, {tenth(value()), tenth(weight), 0, tenth(capacity_of(items_) - weight)});
+  const int room = capacity_of(items_) - weight();
+  add(kBag, 0, {tenth(value()), tenth(weight()), 0, tenth(room)});
   uint64_t key = hash_combine(hash_string("knapsack"), static_cast<uint64_t>(start_));
   for (size_t i = 0; i < items_.size(); ++i) {
     const float in_bag = taken_[i] ? 1 : 0;
@@ -137,7 +139,7 @@ Observation KnapsackEnvironment::observe() const {
     graph.edges.push_back(in_bag);
     key = hash_combine(key, taken_[i]);
   }
-  graph.graph_targets = {static_cast<float>(score() / 100), tenth(capacity_of(items_) - weight),
+  graph.graph_targets = {static_cast<float>(score() / 100), tenth(room),
                          overload() > 0 ? 1.0f : 0.0f};
   observation.mask = mask();
   observation.state_key = key;
@@ -154,6 +156,24 @@ ActionMask KnapsackEnvironment::mask() const {
 StepInfo KnapsackEnvironment::info() const {
   const int over = overload();
   return {{static_cast<double>(value()), static_cast<double>(over)}, over == 0, best_};
+}
+
+std::string KnapsackEnvironment::describe() const {
+  std::vector<int> taken;
+  for (size_t i = 0; i < items_.size(); ++i)
+    if (taken_[i]) taken.push_back(static_cast<int>(i) + 1);
+  return fmt::format("{}, in the bag: {}; value {}, weight {} of {}",
+                     counted(items_.size(), "item"), taken.empty() ? "none" : runs_text(taken),
+                     value(), weight(), capacity_of(items_));
+}
+
+std::string KnapsackEnvironment::describe(const Action& action) const {
+  require_allowed(spec_, mask(), action);
+  const std::string& name = spec_.actions[static_cast<size_t>(action.primary)];
+  if (action.primary == kNoOp) return name;
+  const Item& item = items_[static_cast<size_t>(action.entity) - 1];
+  return fmt::format("{} item {} (value {}, weight {})", name, action.entity, item.value,
+                     item.weight);
 }
 
 std::unique_ptr<Environment> KnapsackEnvironment::fork() const {

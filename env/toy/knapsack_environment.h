@@ -1,6 +1,8 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
+#include <string>
 #include <vector>
 
 #include "env/environment.h"
@@ -51,6 +53,8 @@ class KnapsackEnvironment : public Environment {
   Observation observe() const override;
   ActionMask mask() const override;
   StepInfo info() const override;
+  std::string describe() const override;
+  std::string describe(const Action& action) const override;
   const EnvCounters& counters() const override { return counters_; }
   std::unique_ptr<Environment> fork() const override;
 
@@ -64,6 +68,7 @@ class KnapsackEnvironment : public Environment {
   std::vector<Item> items_of(int start_state) const;
   static int capacity_of(const std::vector<Item>& items);
   int value() const;
+  int weight() const;
   int overload() const;
   double score() const;
 

@@ -1,5 +1,8 @@
 #include "env/toy/toy_environment.h"
 
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -63,6 +66,16 @@ std::vector<NodeType> nodes_of(const Block& block) {
   const auto tail = tail_nodes(block);
   nodes.insert(nodes.end(), tail.begin(), tail.end());
   return nodes;
+}
+
+/// "narrow + wide, join, scale, activation".
+std::string text_of(const Block& block) {
+  std::string text;
+  for (const NodeType node : nodes_of(block)) {
+    const bool beside = !text.empty() && (node == kNarrow || node == kWide);
+    text += (text.empty() ? "" : beside ? " + " : ", ") + kNodeTypes[node];
+  }
+  return text;
 }
 
 int cost_of(const Block& block) {
@@ -220,7 +233,10 @@ StepResult ToyEnvironment::step(const Action& action) {
   if (over_) throw InputError("the episode is over; reset the environment before the next step");
   require_allowed(spec_, mask(), action);
   const int before = cost_of(blocks_);
-  take(action);
+  if (action.primary != kNoOp) {
+    const auto [block, way] = step_of(action);
+    blocks_[block] = successors(blocks_[block], action.primary)[static_cast<size_t>(way)];
+  }
   const int after = cost_of(blocks_);
   best_cost_ = std::min(best_cost_, after);
   ++steps_;
@@ -238,17 +254,16 @@ StepResult ToyEnvironment::step(const Action& action) {
   return result;
 }
 
-void ToyEnvironment::take(const Action& action) {
+/// Of a valid action other than NO-OP.
+ToyEnvironment::Step ToyEnvironment::step_of(const Action& action) const {
   int index = action.index;
   for (size_t b = 0; b < blocks_.size(); ++b) {
     if (entity_of(b) != action.entity) continue;
-    const auto next = successors(blocks_[b], action.primary);
-    if (index < static_cast<int>(next.size())) {
-      blocks_[b] = next[static_cast<size_t>(index)];
-      return;
-    }
-    index -= static_cast<int>(next.size());
+    const auto ways = static_cast<int>(successors(blocks_[b], action.primary).size());
+    if (index < ways) return {b, index};
+    index -= ways;
   }
+  throw InternalError("the toy allows an action that no block has");
 }
 
 GraphFeatures ToyEnvironment::graph_features() const {
@@ -298,6 +313,23 @@ std::vector<double> ToyEnvironment::gains(int primary) const {
     for (const Block& next : successors(block, primary))
       gains.push_back(100.0 * (cost_of(block) - cost_of(next)) / initial_cost_);
   return gains;
+}
+
+std::string ToyEnvironment::describe() const {
+  std::vector<std::string> blocks;
+  for (const Block& block : blocks_) blocks.push_back(text_of(block));
+  return fmt::format("{}; cost {}", fmt::join(blocks, " | "), cost_of(blocks_));
+}
+
+std::string ToyEnvironment::describe(const Action& action) const {
+  require_allowed(spec_, mask(), action);
+  const std::string& name = spec_.actions[static_cast<size_t>(action.primary)];
+  if (action.primary == kNoOp) return name;
+  const auto [at, way] = step_of(action);
+  if (action.primary != kEnlarge) return fmt::format("{} block {}", name, at);
+  const Block next = successors(blocks_[at], kEnlarge)[static_cast<size_t>(way)];
+  const bool left = left_wide(next) && !left_wide(blocks_[at]);
+  return fmt::format("{} the {} branch of block {}", name, left ? "left" : "right", at);
 }
 
 std::unique_ptr<Environment> ToyEnvironment::fork() const {

@@ -1,6 +1,8 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
+#include <string>
 #include <vector>
 
 #include "env/environment.h"
@@ -69,6 +71,8 @@ class ToyEnvironment : public Environment {
   ActionMask mask() const override;
   StepInfo info() const override;
   std::vector<double> gains(int primary) const override;
+  std::string describe() const override;
+  std::string describe(const Action& action) const override;
   const EnvCounters& counters() const override { return counters_; }
   std::unique_ptr<Environment> fork() const override;
 
@@ -78,7 +82,11 @@ class ToyEnvironment : public Environment {
 
  private:
   std::vector<Block> start_blocks(int start_state) const;
-  void take(const Action& action);
+  struct Step {
+    size_t block = 0;
+    int way = 0;  ///< which of the block's successors
+  };
+  Step step_of(const Action& action) const;
   GraphFeatures graph_features() const;
   int entity_of(size_t block) const { return config_.entities ? static_cast<int>(block) : 0; }
 

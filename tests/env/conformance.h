@@ -136,6 +136,23 @@ inline void check_gains(const Environment& env, const ActionMask& mask) {
   }
 }
 
+/// Of the state, and of everything that can be done in it.
+inline void check_texts(const Environment& env) {
+  const auto is_a_line = [](const std::string& text) {
+    return !text.empty() && text.find('\n') == std::string::npos;
+  };
+  EXPECT_TRUE(is_a_line(env.describe())) << env.describe();
+  const ActionMask mask = env.mask();
+  std::map<std::string, Action> known;
+  for (int primary = 0; primary < mask.primary_actions(); ++primary)
+    for (int n = 0; n < mask.total(primary); ++n) {
+      const std::string text = env.describe(mask.choice(primary, n));
+      EXPECT_TRUE(is_a_line(text)) << text;
+      EXPECT_TRUE(known.emplace(text, mask.choice(primary, n)).second)
+          << text << ": two actions, the second of them " << primary << ", number " << n;
+    }
+}
+
 inline void check_observation(const Environment& env, const Observation& observation) {
   const EnvSpec& spec = env.spec();
   check_mask(spec, observation.mask);
@@ -256,6 +273,8 @@ TEST_P(EnvironmentConformance, InvalidActionsAreRefusedAndChangeNothing) {
           const Action action{primary, entity, index};
           if (before.mask.allows(action)) continue;
           EXPECT_THROW(env->step(action), InputError) << primary << ", " << entity << ", " << index;
+          EXPECT_THROW(env->describe(action), InputError)
+              << primary << ", " << entity << ", " << index;
         }
       }
     }
@@ -281,6 +300,22 @@ TEST_P(EnvironmentConformance, EveryActionTheMaskAllowsIsTaken) {
     for (int primary = 0; primary < env->spec().primary_actions(); ++primary)
       for (int n = 0; n < mask.total(primary); ++n)
         EXPECT_NO_THROW(env->fork()->step(mask.choice(primary, n)));
+  }
+}
+
+TEST_P(EnvironmentConformance, StatesAndActionsDescribeThemselves) {
+  auto env = make();
+  for (uint64_t seed = 0; seed < 2; ++seed) {
+    env->reset(seed);
+    Rng rng(seed);
+    bool over = false;
+    for (int step = 0; step < 4 && !over; ++step) {
+      check_texts(*env);
+      EXPECT_EQ(env->fork()->describe(), env->describe());
+      const StepResult result = env->step(random_action(env->mask(), rng));
+      over = result.terminated || result.truncated;
+    }
+    check_texts(*env);
   }
 }
 

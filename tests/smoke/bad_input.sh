@@ -128,6 +128,12 @@ for table in random.pt missing.h5 good.onnx; do
 done
 refuses 'a file or --operators' reverie inspect
 refuses 'a file or --operators' reverie inspect some.onnx --operators
+refuses 'a file or --operators' reverie inspect some.onnx other.onnx
+refuses '--devices requires --env' reverie inspect some.onnx --devices 8xh100
+refuses "toy takes no --cost" reverie inspect --env toy --cost roofline:t4
+refuses "no inputs, such as 'some.onnx'" reverie inspect --env toy some.onnx
+refuses 'leave out --operators' reverie inspect --env toy --operators
+refuses "unknown key 'env.toy.size'" reverie inspect --env toy --set env.toy.size=3
 refuses 'too long' reverie inspect "$(printf 'x%.0s' {1..300})"
 refuses 'finite number' reverie optimize good.onnx --set max_weight_growth=inf
 refuses '--measurements N' reverie optimize good.onnx --fit-out new.h5

@@ -61,6 +61,18 @@ grep -q 'run time' told || fails "the table is not on standard error: $(cat told
 cat model.onnx | "$reverie" inspect - | grep -q '^nodes' || fails "inspect -"
 meant "/dev/stdin" inspect -
 
+# Environments describe their start states.
+inspects() {  # TEXT ARGUMENT...
+  "$reverie" inspect --env "${@:2}" >out 2>err && grep -qxF -- "$1" out || fails "inspect --env ${*:2}: $(cat out err)"
+}
+inspects '  place group 1 (Input_0, 0 B of weights) on gpu1' placement generate:layers:100:1
+inspects '  place group 1 (Input_0, 0 B of weights) on gpu7' placement generate:layers:100:1 --devices 8xh100
+inspects 'objective run time, less is better, by roofline:a100' rewrite - --cost roofline:a100 <model.onnx
+inspects '     0  3 activation, 3 join, 3 narrow, 3 scale, 3 wide, 1 input, 1 output  3 enlarge, 3 swap, 1 NO-OP' toy
+inspects '  deepen a at 0.01' adapt "$root/tests/golden/adapt_table.json"
+inspects 'drop, 1 choice' knapsack --set env.knapsack.items=3 --set env.knapsack.start_states=1
+"$reverie" inspect --env toy --json | grep -q '"text":"swap block 2"' || fails "inspect --env --json lists too little"
+
 # Arrays bind symbolic dimensions, and inspect calls them by name.
 "$reverie" model zoo/mlp --out mlp.onnx >/dev/null
 "$reverie" inspect mlp.onnx 2>/dev/null | grep -E '^input .*\[[a-z_]+=[0-9]+' >bound || fails "inspect shows no symbol"

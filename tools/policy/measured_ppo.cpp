@@ -30,6 +30,10 @@ class MeasuredEnvironment : public Environment {
   ActionMask mask() const override { return environment_.mask(); }
   StepInfo info() const override { return environment_.info(); }
   std::vector<double> gains(int primary) const override { return environment_.gains(primary); }
+  std::string describe() const override { return environment_.describe(); }
+  std::string describe(const Action& action) const override {
+    return environment_.describe(action);
+  }
   const EnvCounters& counters() const override { return environment_.counters(); }
   std::unique_ptr<Environment> fork() const override {
     return std::make_unique<MeasuredEnvironment>(*this);
