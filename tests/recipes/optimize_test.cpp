@@ -11,7 +11,7 @@
 namespace reverie {
 namespace {
 
-/// What README.md shows under "From C++".
+/// What core/README.md shows under "From C++".
 void optimize() {
   const ImportedModel model = import_onnx("model.onnx");
   const auto rules = std::make_shared<const RuleSet>(RuleSet::builtin());
