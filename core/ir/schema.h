@@ -13,6 +13,9 @@
 
 namespace reverie {
 
+enum class ValueRange : uint8_t;
+struct RangeContext;
+
 /// What shape inference and costs see of a node: types and attributes, no graph.
 struct OpContext {
   /// An absent optional input has a type with known() == false.
@@ -75,6 +78,9 @@ struct OpSchema {
   /// change a result by a whole step: it is cut off, compared, ordered, or asked what it is. What
   /// is computed from integers alone never is. Empty: no.
   std::function<bool(const OpContext&)> steps;
+  /// What is known of the values of its results, floats that are computed from finite ones
+  /// (core/ir/value_range.h). Absent: nothing.
+  ValueRange (*range)(const RangeContext&) = nullptr;
   bool elementwise = false;  ///< every output element depends on the matching input elements only
   bool commutative = false;  ///< its two inputs may change places
   bool view = false;  ///< the same data under another type of equal size: no kernel, no bytes

@@ -29,8 +29,10 @@ struct RangeContext {
   const Weight* second = nullptr;
 };
 
-/// kUnknown for an operator that this function does not know.
+/// By OpSchema::range; kUnknown for a row without it, and where an input is.
 ValueRange range_of(const RangeContext& node);
+/// Of one number.
+ValueRange range_of(double x);
 /// Of a large weight: kFinite.
 ValueRange range_of(const Weight& weight);
 

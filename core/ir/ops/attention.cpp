@@ -1,5 +1,6 @@
 #include "core/base/error.h"
 #include "core/ir/ops/common.h"
+#include "core/ir/ops/range.h"
 
 /// ONNX Runtime's attention (docs/ContribOperators.md there), without what was computed before: the
 /// inputs and outputs for that are absent.
@@ -15,6 +16,7 @@ OpSchema attention_row(std::string name, int min_inputs) {
   row.name = std::move(name);
   row.min_inputs = min_inputs;
   row.max_inputs = 6;
+  row.range = range::finite;
   row.attributes = {required("num_heads"),
                     number("scale", 0.0),
                     number("mask_filter_value", -10000.0),

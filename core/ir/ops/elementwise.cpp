@@ -2,6 +2,7 @@
 
 #include "core/base/error.h"
 #include "core/ir/ops/common.h"
+#include "core/ir/ops/range.h"
 
 namespace reverie::ops {
 namespace {
@@ -14,12 +15,14 @@ void require_whole(const TensorType& type) {
     throw InputError("needs integers, not {}", name_of(type.dtype));
 }
 
-OpSchema unary(std::string name, Check check, std::vector<AttrSpec> attributes = {}) {
+OpSchema unary(std::string name, Check check, range::Rule values,
+               std::vector<AttrSpec> attributes = {}) {
   OpSchema row;
   row.name = std::move(name);
   row.min_inputs = row.max_inputs = 1;
   row.attributes = std::move(attributes);
   row.elementwise = true;
+  row.range = values;
   row.infer = [check](const OpContext& node) {
     check(node.inputs[0]);
     return Types{node.inputs[0]};
@@ -28,12 +31,13 @@ OpSchema unary(std::string name, Check check, std::vector<AttrSpec> attributes =
   return row;
 }
 
-OpSchema binary(std::string name, Check check, bool commutative) {
+OpSchema binary(std::string name, Check check, bool commutative, range::Rule values) {
   OpSchema row;
   row.name = std::move(name);
   row.min_inputs = row.max_inputs = 2;
   row.elementwise = true;
   row.commutative = commutative;
+  row.range = values;
   row.infer = [check](const OpContext& node) {
     require_same_dtype(node);
     check(node.inputs[0]);
@@ -44,7 +48,7 @@ OpSchema binary(std::string name, Check check, bool commutative) {
 }
 
 OpSchema comparison(std::string name, Check check, bool commutative) {
-  OpSchema row = stepping(binary(std::move(name), check, commutative));
+  OpSchema row = stepping(binary(std::move(name), check, commutative, nullptr));
   row.infer = [infer = row.infer](const OpContext& node) {
     return Types{{DType::kBool, infer(node)[0].shape}};
   };
@@ -52,7 +56,7 @@ OpSchema comparison(std::string name, Check check, bool commutative) {
 }
 
 OpSchema power() {
-  OpSchema row = binary("Pow", require_numeric, false);
+  OpSchema row = binary("Pow", require_numeric, false, range::power);
   row.infer = [](const OpContext& node) {
     require_numeric(node.inputs[0]);
     require_numeric(node.inputs[1]);
@@ -67,6 +71,7 @@ OpSchema power() {
 OpSchema where() {
   OpSchema row;
   row.name = "Where";
+  row.range = range::choice;
   row.min_inputs = row.max_inputs = 3;
   row.elementwise = true;
   row.infer = [](const OpContext& node) {
@@ -80,7 +85,7 @@ OpSchema where() {
 }
 
 OpSchema cast() {
-  OpSchema row = unary("Cast", anything, {required("to")});
+  OpSchema row = unary("Cast", anything, range::as_first, {required("to")});
   row.infer = [](const OpContext& node) {
     const DType to = dtype_named(node.attributes.text("to"));
     if (size_of(to) == 0 || size_of(node.inputs[0].dtype) == 0)
@@ -94,7 +99,7 @@ OpSchema cast() {
 }
 
 OpSchema clip() {
-  OpSchema row = unary("Clip", require_numeric, {optional("min"), optional("max")});
+  OpSchema row = unary("Clip", require_numeric, range::clip, {optional("min"), optional("max")});
   row.normalize = [](Attributes& attributes, std::span<const TensorType>) {
     for (const char* bound : {"min", "max"})
       if (attributes.has(bound)) attributes.set(bound, attributes.number(bound));
@@ -104,7 +109,7 @@ OpSchema clip() {
 
 /// Passes its input on; costs nothing.
 OpSchema pass_through(std::string name) {
-  OpSchema row = unary(std::move(name), anything);
+  OpSchema row = unary(std::move(name), anything, range::as_first);
   row.flops = {};
   row.bytes = no_bytes;
   row.view = true;
@@ -112,7 +117,7 @@ OpSchema pass_through(std::string name) {
 }
 
 OpSchema question(std::string name, std::vector<AttrSpec> attributes = {}) {
-  OpSchema row = stepping(unary(std::move(name), require_floating, std::move(attributes)));
+  OpSchema row = stepping(unary(std::move(name), require_floating, nullptr, std::move(attributes)));
   row.infer = [infer = row.infer](const OpContext& node) {
     return Types{{DType::kBool, infer(node)[0].shape}};
   };
@@ -120,8 +125,8 @@ OpSchema question(std::string name, std::vector<AttrSpec> attributes = {}) {
 }
 
 OpSchema gelu() {
-  OpSchema row =
-      unary("Gelu", require_floating, {{.name = "approximate", .fallback = std::string("none")}});
+  OpSchema row = unary("Gelu", require_floating, range::finite,
+                       {{.name = "approximate", .fallback = std::string("none")}});
   row.infer = [infer = row.infer](const OpContext& node) {
     const std::string& approximate = node.attributes.text("approximate");
     if (approximate != "none" && approximate != "tanh")
@@ -148,7 +153,7 @@ OpSchema bias_gelu() {
 }
 
 OpSchema modulo() {
-  OpSchema row = stepping(binary("Mod", require_numeric, false));
+  OpSchema row = stepping(binary("Mod", require_numeric, false, nullptr));
   row.attributes = {{.name = "fmod", .fallback = int64_t{0}}};
   row.infer = [infer = row.infer](const OpContext& node) {
     if (is_floating(node.inputs[0].dtype) && node.attributes.integer("fmod") == 0)
@@ -159,7 +164,7 @@ OpSchema modulo() {
 }
 
 OpSchema bit_shift() {
-  OpSchema row = binary("BitShift", require_whole, false);
+  OpSchema row = binary("BitShift", require_whole, false, nullptr);
   row.attributes = {required("direction")};
   row.infer = [infer = row.infer](const OpContext& node) {
     const std::string& direction = node.attributes.text("direction");
@@ -171,7 +176,7 @@ OpSchema bit_shift() {
 }
 
 OpSchema parametric_relu() {
-  OpSchema row = binary("PRelu", require_numeric, false);
+  OpSchema row = binary("PRelu", require_numeric, false, range::finite);
   row.infer = [](const OpContext& node) {
     require_same_dtype(node);
     require_floating(node.inputs[0]);
@@ -185,25 +190,26 @@ OpSchema parametric_relu() {
 
 std::vector<OpSchema> unary_elementwise() {
   return {
-      unary("Relu", require_numeric),
-      unary("Sigmoid", require_floating),
-      unary("Tanh", require_floating),
-      unary("LeakyRelu", require_floating, {number("alpha", 0.01)}),
-      unary("Elu", require_floating, {number("alpha", 1.0)}),
-      unary("HardSigmoid", require_floating, {number("alpha", 0.2), number("beta", 0.5)}),
-      unary("HardSwish", require_floating),
-      unary("Softplus", require_floating),
+      unary("Relu", require_numeric, range::non_negative),
+      unary("Sigmoid", require_floating, range::non_negative),
+      unary("Tanh", require_floating, range::finite),
+      unary("LeakyRelu", require_floating, range::finite, {number("alpha", 0.01)}),
+      unary("Elu", require_floating, range::finite, {number("alpha", 1.0)}),
+      unary("HardSigmoid", require_floating, range::non_negative,
+            {number("alpha", 0.2), number("beta", 0.5)}),
+      unary("HardSwish", require_floating, range::finite),
+      unary("Softplus", require_floating, range::non_negative),
       clip(),
-      unary("Sqrt", require_floating),
-      unary("Erf", require_floating),
-      unary("Exp", require_floating),
-      unary("Log", require_floating),
-      unary("Neg", require_numeric),
-      unary("Reciprocal", require_floating),
-      unary("Abs", require_numeric),
-      stepping(unary("Floor", require_floating)),
-      stepping(unary("Ceil", require_floating)),
-      unary("Not", require_bool),
+      unary("Sqrt", require_floating, range::root),
+      unary("Erf", require_floating, range::finite),
+      unary("Exp", require_floating, nullptr),
+      unary("Log", require_floating, range::logarithm),
+      unary("Neg", require_numeric, range::finite),
+      unary("Reciprocal", require_floating, range::reciprocal),
+      unary("Abs", require_numeric, range::non_negative),
+      stepping(unary("Floor", require_floating, range::finite)),
+      stepping(unary("Ceil", require_floating, range::finite)),
+      unary("Not", require_bool, nullptr),
       cast(),
       pass_through("Identity"),
       pass_through("Dropout"),
@@ -212,15 +218,15 @@ std::vector<OpSchema> unary_elementwise() {
 
 std::vector<OpSchema> binary_elementwise() {
   return {
-      binary("Add", require_numeric, true),
-      binary("Sub", require_numeric, false),
-      binary("Mul", require_numeric, true),
-      binary("Div", require_numeric, false),
+      binary("Add", require_numeric, true, range::sum),
+      binary("Sub", require_numeric, false, range::finite),
+      binary("Mul", require_numeric, true, range::product),
+      binary("Div", require_numeric, false, range::quotient),
       power(),
-      binary("Min", require_numeric, true),
-      binary("Max", require_numeric, true),
-      binary("And", require_bool, true),
-      binary("Or", require_bool, true),
+      binary("Min", require_numeric, true, range::as_all),
+      binary("Max", require_numeric, true, range::maximum),
+      binary("And", require_bool, true, nullptr),
+      binary("Or", require_bool, true, nullptr),
       comparison("Equal", anything, true),
       comparison("Greater", require_numeric, false),
       comparison("GreaterOrEqual", require_numeric, false),
@@ -231,28 +237,36 @@ std::vector<OpSchema> binary_elementwise() {
 }
 
 std::vector<OpSchema> further_elementwise() {
-  std::vector<OpSchema> rows = {
+  return {
       modulo(),
-      binary("Xor", require_bool, true),
+      binary("Xor", require_bool, true, nullptr),
       bit_shift(),
       parametric_relu(),
-      stepping(unary("Sign", require_numeric)),
-      stepping(unary("Round", require_floating)),
+      stepping(unary("Sign", require_numeric, range::finite)),
+      stepping(unary("Round", require_floating, range::finite)),
       question("IsNaN"),
       question("IsInf", {{.name = "detect_negative", .fallback = int64_t{1}},
                          {.name = "detect_positive", .fallback = int64_t{1}}}),
-      unary("Softsign", require_floating),
-      unary("Selu", require_floating, {number("alpha", 1.6732632), number("gamma", 1.050701)}),
-      unary("Celu", require_floating, {number("alpha", 1.0)}),
-      stepping(unary("ThresholdedRelu", require_floating, {number("alpha", 1.0)})),
+      unary("Softsign", require_floating, range::finite),
+      unary("Selu", require_floating, range::finite,
+            {number("alpha", 1.6732632), number("gamma", 1.050701)}),
+      unary("Celu", require_floating, range::finite, {number("alpha", 1.0)}),
+      stepping(unary("ThresholdedRelu", require_floating, range::finite, {number("alpha", 1.0)})),
       gelu(),
       bias_gelu(),
-      unary("Swish", require_floating, {number("alpha", 1.0)}),
+      unary("Swish", require_floating, range::finite, {number("alpha", 1.0)}),
+      unary("Sin", require_floating, range::finite),
+      unary("Cos", require_floating, range::finite),
+      unary("Tan", require_floating, nullptr),
+      unary("Asin", require_floating, nullptr),
+      unary("Acos", require_floating, nullptr),
+      unary("Atan", require_floating, range::finite),
+      unary("Sinh", require_floating, nullptr),
+      unary("Cosh", require_floating, nullptr),
+      unary("Asinh", require_floating, range::finite),
+      unary("Acosh", require_floating, nullptr),
+      unary("Atanh", require_floating, nullptr),
   };
-  for (const char* name :
-       {"Sin", "Cos", "Tan", "Asin", "Acos", "Atan", "Sinh", "Cosh", "Asinh", "Acosh", "Atanh"})
-    rows.push_back(unary(name, require_floating));
-  return rows;
 }
 
 }  // namespace reverie::ops

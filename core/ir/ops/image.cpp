@@ -4,6 +4,7 @@
 
 #include "core/base/error.h"
 #include "core/ir/ops/common.h"
+#include "core/ir/ops/range.h"
 #include "core/ir/ops/window.h"
 
 namespace reverie::ops {
@@ -63,6 +64,7 @@ Types infer_conv_transpose(const OpContext& node) {
 OpSchema conv_transpose() {
   OpSchema row;
   row.name = "ConvTranspose";
+  row.range = range::finite;
   row.min_inputs = 2;
   row.max_inputs = 3;
   row.attributes = {optional("strides"),
@@ -94,6 +96,7 @@ void require_norm(const Attributes& attributes) {
 OpSchema lp_pool() {
   OpSchema row;
   row.name = "LpPool";
+  row.range = range::non_negative;
   row.min_inputs = row.max_inputs = 1;
   row.attributes = {required("kernel_shape"),
                     optional("strides"),
@@ -122,6 +125,7 @@ OpSchema lp_pool() {
 OpSchema global_lp_pool() {
   OpSchema row;
   row.name = "GlobalLpPool";
+  row.range = range::non_negative;
   row.min_inputs = row.max_inputs = 1;
   row.attributes = {{.name = "p", .fallback = int64_t{2}}};
   row.infer = [](const OpContext& node) {

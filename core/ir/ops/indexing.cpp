@@ -2,6 +2,7 @@
 
 #include "core/base/error.h"
 #include "core/ir/ops/common.h"
+#include "core/ir/ops/range.h"
 
 namespace reverie::ops {
 namespace {
@@ -46,6 +47,7 @@ void require_element_indices(const OpContext& node) {
 OpSchema gather_elements() {
   OpSchema row = indexed("GatherElements", 2, {{.name = "axis", .fallback = int64_t{0}}});
   row.normalize = normalize_axis_of_first;
+  row.range = range::as_first;
   row.infer = [](const OpContext& node) {
     require_element_indices(node);
     return Types{{node.inputs[0].dtype, node.inputs[1].shape}};
@@ -68,6 +70,7 @@ Shape slice_of(const TensorType& data, const TensorType& indices, int64_t skippe
 
 OpSchema gather_nd() {
   OpSchema row = indexed("GatherND", 2, {{.name = "batch_dims", .fallback = int64_t{0}}});
+  row.range = range::as_first;
   row.infer = [](const OpContext& node) {
     const TensorType& data = node.inputs[0];
     const TensorType& indices = node.inputs[1];
@@ -96,6 +99,7 @@ void require_reduction(const OpContext& node) {
 
 OpSchema scatter(std::string name, std::vector<AttrSpec> attributes) {
   OpSchema row = indexed(std::move(name), 3, std::move(attributes));
+  row.range = range::finite;
   row.attributes.push_back({.name = "reduction", .fallback = std::string("none")});
   return row;
 }
@@ -160,6 +164,7 @@ OpSchema trilu() {
   OpSchema row = rearranged(
       "Trilu", 1,
       {{.name = "k", .fallback = int64_t{0}}, {.name = "upper", .fallback = int64_t{1}}});
+  row.range = range::finite;
   row.infer = [](const OpContext& node) {
     if (node.inputs[0].rank() < 2)
       throw InputError("needs matrices, not {}", to_string(node.inputs[0].shape));
@@ -188,6 +193,7 @@ void require_division(const Shape& shape, int64_t extent, int64_t by) {
 OpSchema depth_to_space() {
   OpSchema row = rearranged(
       "DepthToSpace", 1, {required("blocksize"), {.name = "mode", .fallback = std::string("DCR")}});
+  row.range = range::as_first;
   row.infer = [](const OpContext& node) {
     const Shape& x = node.inputs[0].shape;
     const int64_t size = block_size(node, x.size() == 4 ? std::max<int64_t>(x[1], 1) : 0);
@@ -201,6 +207,7 @@ OpSchema depth_to_space() {
 
 OpSchema space_to_depth() {
   OpSchema row = rearranged("SpaceToDepth", 1, {required("blocksize")});
+  row.range = range::as_first;
   row.infer = [](const OpContext& node) {
     const Shape& x = node.inputs[0].shape;
     const int64_t size = block_size(node, x.size() == 4 ? std::max<int64_t>({x[2], x[3], 1}) : 0);
@@ -215,6 +222,7 @@ OpSchema reverse_sequence() {
   OpSchema row = rearranged("ReverseSequence", 2,
                             {{.name = "batch_axis", .fallback = int64_t{1}},
                              {.name = "time_axis", .fallback = int64_t{0}}});
+  row.range = range::as_first;
   row.infer = [](const OpContext& node) {
     const TensorType& x = node.inputs[0];
     const int64_t batch = node.attributes.integer("batch_axis");

@@ -3,6 +3,7 @@
 #include "core/base/error.h"
 #include "core/ir/einsum.h"
 #include "core/ir/ops/common.h"
+#include "core/ir/ops/range.h"
 
 namespace reverie::ops {
 namespace {
@@ -15,6 +16,7 @@ OpSchema product(std::string name) {
   row.min_inputs = 2;
   row.max_inputs = 4;
   row.attributes = {{.name = "activation", .fallback = std::string("none")}};
+  row.range = range::finite;
   return row;
 }
 
@@ -107,6 +109,7 @@ std::map<char, int64_t> extents_of(const OpContext& node, const Einsum& sum) {
 OpSchema einsum() {
   OpSchema row;
   row.name = "Einsum";
+  row.range = range::finite;
   row.min_inputs = 1;
   row.max_inputs = OpSchema::kVariadic;
   row.attributes = {required("equation")};
@@ -144,6 +147,7 @@ Shape swapped_last(Shape shape, bool swap) {
 OpSchema fused_matmul() {
   OpSchema row;
   row.name = "FusedMatMul";
+  row.range = range::finite;
   row.min_inputs = row.max_inputs = 2;
   row.attributes = {number("alpha", 1.0),
                     {.name = "transA", .fallback = int64_t{0}},

@@ -4,6 +4,7 @@
 
 #include "core/base/error.h"
 #include "core/ir/ops/common.h"
+#include "core/ir/ops/range.h"
 
 namespace reverie::ops {
 namespace {
@@ -13,6 +14,7 @@ OpSchema movement(std::string name, int inputs, std::vector<AttrSpec> attributes
   row.name = std::move(name);
   row.min_inputs = row.max_inputs = inputs;
   row.attributes = std::move(attributes);
+  row.range = range::as_first;
   return row;
 }
 
@@ -33,6 +35,7 @@ OpSchema transpose() {
 OpSchema concat() {
   OpSchema row = movement("Concat", 1, {required("axis")});
   row.max_inputs = OpSchema::kVariadic;
+  row.range = range::as_all;
   row.normalize = [](Attributes& attributes, std::span<const TensorType> inputs) {
     normalize_axis_attribute(attributes, "axis", inputs[0].rank());
   };
@@ -192,6 +195,7 @@ OpSchema pad() {
                           {required("pads"),
                            {.name = "mode", .fallback = std::string("constant")},
                            {.name = "value", .fallback = 0.0}});
+  row.range = range::pad;
   row.infer = [](const OpContext& node) {
     TensorType result = node.inputs[0];
     const size_t rank = result.shape.size();

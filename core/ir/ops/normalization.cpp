@@ -1,5 +1,6 @@
 #include "core/base/error.h"
 #include "core/ir/ops/common.h"
+#include "core/ir/ops/range.h"
 
 namespace reverie::ops {
 namespace {
@@ -20,6 +21,7 @@ OpSchema normalizer(std::string name, int inputs, std::vector<AttrSpec> attribut
 /// Mean (1), variance (3), normalisation (2), scale and shift (2).
 OpSchema instance_normalization() {
   OpSchema row = normalizer("InstanceNormalization", 3, {{.name = "epsilon", .fallback = 1e-5}}, 8);
+  row.range = range::normalized;
   row.infer = [](const OpContext& node) {
     const TensorType& x = node.inputs[0];
     require_same_dtype(node);
@@ -38,6 +40,7 @@ OpSchema instance_normalization() {
 OpSchema group_normalization() {
   OpSchema row = normalizer("GroupNormalization", 3,
                             {required("num_groups"), {.name = "epsilon", .fallback = 1e-5}}, 8);
+  row.range = range::normalized;
   row.infer = [](const OpContext& node) {
     const TensorType& x = node.inputs[0];
     require_same_dtype(node);
@@ -70,6 +73,7 @@ OpSchema over_last_axes(std::string name, int inputs, int64_t flops_per_element)
 /// Mean of squares (2), quotient, scale.
 OpSchema rms_normalization() {
   OpSchema row = over_last_axes("RMSNormalization", 2, 4);
+  row.range = range::normalized;
   row.infer = [](const OpContext& node) {
     const TensorType& x = node.inputs[0];
     require_same_dtype(node);
@@ -89,6 +93,7 @@ OpSchema skip_normalization(std::string name, int inputs, int64_t flops_per_elem
                             flops_per_element);
   row.min_inputs = 3;
   row.min_outputs = row.max_outputs = 2;
+  row.range = range::normalized;
   row.infer = [](const OpContext& node) {
     const TensorType& x = node.inputs[0];
     require_same_dtype(node);
@@ -110,6 +115,7 @@ OpSchema local_response_normalization() {
                              {.name = "beta", .fallback = 0.75},
                              {.name = "bias", .fallback = 1.0}},
                             7);
+  row.range = range::finite;
   row.infer = [](const OpContext& node) {
     const TensorType& x = node.inputs[0];
     require_floating(x);

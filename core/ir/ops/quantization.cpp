@@ -1,5 +1,6 @@
 #include "core/base/error.h"
 #include "core/ir/ops/common.h"
+#include "core/ir/ops/range.h"
 #include "core/ir/ops/window.h"
 
 namespace reverie::ops {
@@ -72,6 +73,7 @@ OpSchema quantize_linear() {
 /// Difference, product.
 OpSchema dequantize_linear() {
   OpSchema row = quantizer("DequantizeLinear", 2);
+  row.range = range::finite;
   row.infer = [](const OpContext& node) {
     const TensorType& x = node.inputs[0];
     if (x.dtype != DType::kInt32) require_bytes(x, "what is dequantized");

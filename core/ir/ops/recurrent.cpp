@@ -2,6 +2,7 @@
 
 #include "core/base/error.h"
 #include "core/ir/ops/common.h"
+#include "core/ir/ops/range.h"
 
 namespace reverie::ops {
 namespace {
@@ -96,6 +97,7 @@ Types infer_recurrent(const Kind& kind, const OpContext& node) {
 OpSchema recurrent_row(const Kind& kind, std::vector<AttrSpec> own = {}) {
   OpSchema row;
   row.name = kind.name;
+  row.range = range::finite;
   row.min_inputs = 3;
   row.max_inputs = kind.inputs;
   row.min_outputs = row.max_outputs = 1 + kind.states;

@@ -3,13 +3,15 @@
 
 #include "core/base/error.h"
 #include "core/ir/ops/common.h"
+#include "core/ir/ops/range.h"
 
 namespace reverie::ops {
 namespace {
 
-OpSchema reduce(std::string name) {
+OpSchema reduce(std::string name, range::Rule values) {
   OpSchema row;
   row.name = std::move(name);
+  row.range = values;
   row.min_inputs = row.max_inputs = 1;
   row.attributes = {optional("axes"), {.name = "keepdims", .fallback = int64_t{1}}};
   row.normalize = [](Attributes& attributes, std::span<const TensorType> inputs) {
@@ -35,8 +37,8 @@ OpSchema reduce(std::string name) {
 }
 
 /// What is computed in floating point whatever goes in.
-OpSchema reduce_floats(std::string name) {
-  OpSchema row = reduce(std::move(name));
+OpSchema reduce_floats(std::string name, range::Rule values) {
+  OpSchema row = reduce(std::move(name), values);
   row.infer = [infer = row.infer](const OpContext& node) {
     require_floating(node.inputs[0]);
     return infer(node);
@@ -44,9 +46,10 @@ OpSchema reduce_floats(std::string name) {
   return row;
 }
 
-OpSchema softmax(std::string name) {
+OpSchema softmax(std::string name, range::Rule values) {
   OpSchema row;
   row.name = std::move(name);
+  row.range = values;
   row.min_inputs = row.max_inputs = 1;
   row.attributes = {{.name = "axis", .fallback = int64_t{-1}}};
   row.normalize = [](Attributes& attributes, std::span<const TensorType> inputs) {
@@ -65,6 +68,7 @@ OpSchema softmax(std::string name) {
 OpSchema batch_normalization() {
   OpSchema row;
   row.name = "BatchNormalization";
+  row.range = range::finite;
   row.min_inputs = row.max_inputs = 5;
   row.attributes = {{.name = "epsilon", .fallback = 1e-5}};
   row.infer = [](const OpContext& node) {
@@ -84,6 +88,7 @@ OpSchema batch_normalization() {
 OpSchema layer_normalization() {
   OpSchema row;
   row.name = "LayerNormalization";
+  row.range = range::normalized;
   row.min_inputs = 2;
   row.max_inputs = 3;
   row.attributes = {{.name = "axis", .fallback = int64_t{-1}},
@@ -138,6 +143,7 @@ OpSchema place_of_extreme(std::string name) {
 OpSchema top_k() {
   OpSchema row;
   row.name = "TopK";
+  row.range = range::as_first;
   row.steps = takes_floats;
   row.min_inputs = row.max_inputs = 1;
   row.min_outputs = row.max_outputs = 2;
@@ -166,6 +172,7 @@ OpSchema top_k() {
 OpSchema cumulative_sum() {
   OpSchema row;
   row.name = "CumSum";
+  row.range = range::finite;
   row.min_inputs = row.max_inputs = 1;
   row.attributes = {required("axis"),
                     {.name = "exclusive", .fallback = int64_t{0}},
@@ -185,8 +192,13 @@ OpSchema cumulative_sum() {
 }  // namespace
 
 std::vector<OpSchema> reduction() {
-  return {reduce("ReduceMean"), reduce("ReduceSum"),   reduce("ReduceMax"),  reduce("ReduceMin"),
-          softmax("Softmax"),   batch_normalization(), layer_normalization()};
+  return {reduce("ReduceMean", range::as_first),
+          reduce("ReduceSum", range::as_first),
+          reduce("ReduceMax", range::as_first),
+          reduce("ReduceMin", range::as_first),
+          softmax("Softmax", range::non_negative),
+          batch_normalization(),
+          layer_normalization()};
 }
 
 std::vector<OpSchema> further_reductions() {
@@ -194,13 +206,13 @@ std::vector<OpSchema> further_reductions() {
           place_of_extreme("ArgMin"),
           top_k(),
           cumulative_sum(),
-          softmax("LogSoftmax"),
-          reduce("ReduceProd"),
-          reduce("ReduceL1"),
-          reduce_floats("ReduceL2"),
-          reduce("ReduceSumSquare"),
-          reduce_floats("ReduceLogSum"),
-          reduce_floats("ReduceLogSumExp")};
+          softmax("LogSoftmax", range::finite),
+          reduce("ReduceProd", nullptr),
+          reduce("ReduceL1", range::non_negative),
+          reduce_floats("ReduceL2", range::non_negative),
+          reduce("ReduceSumSquare", range::non_negative),
+          reduce_floats("ReduceLogSum", nullptr),
+          reduce_floats("ReduceLogSumExp", nullptr)};
 }
 
 }  // namespace reverie::ops

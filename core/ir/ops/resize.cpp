@@ -4,6 +4,7 @@
 
 #include "core/base/error.h"
 #include "core/ir/ops/common.h"
+#include "core/ir/ops/range.h"
 
 namespace reverie::ops {
 namespace {
@@ -89,6 +90,7 @@ int64_t taps_of(const Attributes& attributes) {
 OpSchema resize_row() {
   OpSchema row;
   row.name = "Resize";
+  row.range = range::finite;
   row.min_inputs = row.max_inputs = 1;
   row.attributes = {
       optional("scales"),
@@ -127,6 +129,7 @@ Types infer_grid_sample(const OpContext& node) {
 OpSchema grid_sample() {
   OpSchema row;
   row.name = "GridSample";
+  row.range = range::finite;
   row.min_inputs = row.max_inputs = 2;
   row.attributes = {{.name = "mode", .fallback = std::string("bilinear")},
                     {.name = "padding_mode", .fallback = std::string("zeros")},

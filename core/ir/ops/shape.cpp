@@ -3,6 +3,7 @@
 
 #include "core/base/error.h"
 #include "core/ir/ops/common.h"
+#include "core/ir/ops/range.h"
 
 namespace reverie::ops {
 namespace {
@@ -15,6 +16,7 @@ OpSchema view(std::string name, std::vector<AttrSpec> attributes) {
   row.attributes = std::move(attributes);
   row.bytes = no_bytes;
   row.view = true;
+  row.range = range::as_first;
   return row;
 }
 
@@ -124,6 +126,7 @@ OpSchema shape() {
     return Types{{DType::kInt64, {std::max<int64_t>(extent, 0)}}};
   };
   row.view = false;
+  row.range = nullptr;
   return row;
 }
 

@@ -3,6 +3,7 @@
 
 #include "core/base/error.h"
 #include "core/ir/ops/common.h"
+#include "core/ir/ops/range.h"
 #include "core/ir/ops/window.h"
 
 namespace reverie::ops {
@@ -25,6 +26,7 @@ Types infer_conv(const OpContext& node) {
 OpSchema conv() {
   OpSchema row;
   row.name = "Conv";
+  row.range = range::finite;
   row.min_inputs = 2;
   row.max_inputs = 4;
   row.attributes = {optional("strides"),
@@ -58,6 +60,7 @@ OpSchema pool(std::string name, bool dilations) {
                     optional("pads"),
                     {.name = "ceil_mode", .fallback = int64_t{0}}};
   if (dilations) row.attributes.push_back(optional("dilations"));
+  row.range = range::max_pool;
   row.normalize = [dilations](Attributes& attributes, std::span<const TensorType> inputs) {
     fill_in_window(attributes, inputs[kX], dilations);
   };
@@ -82,12 +85,14 @@ OpSchema average_pool() {
     return infer(node);
   };
   row.attributes.push_back({.name = "count_include_pad", .fallback = int64_t{0}});
+  row.range = range::as_first;
   return row;
 }
 
 OpSchema global_pool(std::string name) {
   OpSchema row;
   row.name = std::move(name);
+  row.range = range::as_first;
   row.min_inputs = row.max_inputs = 1;
   row.infer = [](const OpContext& node) {
     const TensorType& x = node.inputs[kX];

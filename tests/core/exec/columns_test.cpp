@@ -6,9 +6,10 @@
 
 #include "core/base/random.h"
 #include "core/exec/reference/reference.h"
+#include "core/ir/value_range.h"
 #include "tests/core/exec/operator_cases.h"
 
-/// Whether OpSchema::steps tells the truth, of every row of the table.
+/// Whether columns of the operator table tell the truth, of every row: the reference kernels say.
 namespace reverie::testing {
 namespace {
 
@@ -181,6 +182,59 @@ TEST(Steps, AreTriedOfEveryRow) {
     EXPECT_EQ(static_cast<bool>(row.steps), marked.contains(row.name))
         << row.name << " has steps, but no case shows one";
   }
+}
+
+/// A number of a range, often 0 where it may be.
+double number_in(ValueRange range, double reach, Rng& rng) {
+  if (range != ValueRange::kPositive && rng.below(4) == 0) return 0;
+  const double size = rng.uniform(1e-3, reach);
+  return range == ValueRange::kFinite && rng.below(2) == 0 ? -size : size;
+}
+
+bool is_in(ValueRange range, double x) {
+  if (range == ValueRange::kUnknown) return true;
+  const double least = range == ValueRange::kFinite ? -kInfinity : 0;
+  return std::isfinite(x) && (range == ValueRange::kPositive ? x > 0 : x >= least);
+}
+
+/// What range_of() says where the trial's floats are of one range.
+ValueRange range_from(const Trial& trial, ValueRange range) {
+  std::vector<ValueRange> inputs;
+  for (const TensorType& type : trial.types)
+    inputs.push_back(!type.known()             ? ValueRange::kPositive
+                     : is_floating(type.dtype) ? range
+                                               : ValueRange::kFinite);
+  return range_of({.op = *trial.op, .attributes = trial.attributes, .inputs = inputs});
+}
+
+/// Floats of a range; a variance is not negative whatever the range.
+Floats floats_in(const Trial& trial, ValueRange range, double reach, Rng& rng) {
+  Floats floats = floats_of(trial, [&] { return number_in(range, reach, rng); });
+  if (trial.op->is("BatchNormalization"))
+    for (double& variance : floats[4]) variance = std::fabs(variance);
+  return floats;
+}
+
+void expect_in(ValueRange said, const Tensor& result, const std::string& name) {
+  if (!is_floating(result.type().dtype)) return;
+  for (const double x : result.to_doubles()) EXPECT_TRUE(is_in(said, x)) << name << " gives " << x;
+}
+
+TEST(Ranges, HoldForWhatGoesIn) {
+  std::set<std::string> checked;
+  for (const Trial& trial : all_trials())
+    for (const ValueRange range :
+         {ValueRange::kFinite, ValueRange::kNonNegative, ValueRange::kPositive}) {
+      const ValueRange said = range_from(trial, range);
+      if (said == ValueRange::kUnknown) continue;
+      checked.insert(trial.op->name);
+      for (const double reach : {0.1, 10.0}) {
+        Rng rng(5);
+        for (const Tensor& result : results(trial, floats_in(trial, range, reach, rng)))
+          expect_in(said, result, trial.name);
+      }
+    }
+  EXPECT_GT(checked.size(), 80U);
 }
 
 }  // namespace
