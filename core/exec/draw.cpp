@@ -10,12 +10,6 @@
 namespace reverie {
 namespace {
 
-const std::set<std::string_view> kMovement = {
-    "Identity",       "Dropout",  "Cast",    "Transpose",    "Concat",
-    "Split",          "Slice",    "Gather",  "Pad",          "Tile",
-    "Expand",         "Reshape",  "Flatten", "Squeeze",      "Unsqueeze",
-    "GatherElements", "GatherND", "Trilu",   "DepthToSpace", "SpaceToDepth",
-    "ReverseSequence"};
 /// Their result is positive when their inputs are.
 const std::set<std::string_view> kKeepPositive = {
     "Add", "Mul", "Div", "Reciprocal", "ReduceMean", "ReduceSum", "ReduceMax", "ReduceMin"};
@@ -25,7 +19,8 @@ bool is_recurrent(const OpSchema& op) { return op.is("LSTM") || op.is("GRU") || 
 bool is_integer(DType dtype) { return !is_floating(dtype) && dtype != DType::kBool; }
 bool is_unsigned(DType dtype) { return name_of(dtype).starts_with("uint"); }
 
-bool moves(const OpSchema& op) { return kMovement.count(op.name) > 0; }
+/// The same numbers, be it in other places or another type.
+bool moves(const OpSchema& op) { return op.moves || op.is("Cast"); }
 
 /// Elements that one element of the product adds up, where `value` is its input `index`; 0 where
 /// the node is no product with it.

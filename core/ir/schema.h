@@ -82,6 +82,9 @@ struct OpSchema {
   /// (core/ir/value_range.h). Absent: nothing.
   ValueRange (*range)(const RangeContext&) = nullptr;
   bool elementwise = false;  ///< every output element depends on the matching input elements only
+  /// Every element of its results is one of its first input's (Concat: of any input's) as it is, or
+  /// given by attributes; no float decides which.
+  bool moves = false;
   bool commutative = false;  ///< its two inputs may change places
   bool view = false;  ///< the same data under another type of equal size: no kernel, no bytes
   /// It is no work on constants even where all its inputs are constants, so nothing folds it, and

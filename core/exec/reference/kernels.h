@@ -13,7 +13,7 @@
 
 /// Kernels of the reference executor. Most compute on three carrier types: double for every
 /// floating type, int64 for every integer type, and bool; the executor widens and narrows around
-/// them. Kernels that only move elements take tensors as they are.
+/// them. Kernels that move elements, and those for which types differ, take tensors as they are.
 namespace reverie::reference {
 
 struct KernelCall {
@@ -35,7 +35,7 @@ struct KernelCall {
 struct KernelRow {
   std::string_view op;
   std::vector<Tensor> (*run)(const KernelCall&);
-  bool moves_only = false;  ///< takes tensors of any element type, as they are
+  bool any_type = false;  ///< takes tensors of any element type, as they are
 };
 
 std::vector<KernelRow> unary_kernels();

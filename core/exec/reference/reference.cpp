@@ -107,7 +107,7 @@ std::vector<Tensor> run_kernel(const OpSchema& op, const Attributes& attributes,
   const KernelRow* kernel = reference::find_kernel(op);
   if (kernel == nullptr) throw InputError("{} cannot be evaluated", op.name);
   const std::vector<Tensor> carriers =
-      kernel->moves_only ? std::vector<Tensor>(inputs.begin(), inputs.end()) : widened(inputs);
+      kernel->any_type ? std::vector<Tensor>(inputs.begin(), inputs.end()) : widened(inputs);
   std::vector<TensorType> outputs;
   if (!op.value_shaped) outputs = op.infer({types_of(carriers), {}, attributes});
   return kernel->run({carriers, outputs, attributes, poison});
@@ -256,9 +256,7 @@ Tensor fold_in(Precision precision, const Graph& graph, ValueId value,
 
 bool is_only_moved(const Graph& graph, ValueId value) {
   return std::ranges::all_of(graph.topological_order({&value, 1}), [&](NodeId node) {
-    const OpSchema& op = graph.op(node);
-    const KernelRow* kernel = reference::find_kernel(op);
-    return &op == &constant_op() || (kernel != nullptr && kernel->moves_only && !op.value_shaped);
+    return &graph.op(node) == &constant_op() || graph.op(node).moves;
   });
 }
 

@@ -112,7 +112,7 @@ OpSchema pass_through(std::string name) {
   OpSchema row = unary(std::move(name), anything, range::as_first);
   row.flops = {};
   row.bytes = no_bytes;
-  row.view = true;
+  row.view = row.moves = true;
   return row;
 }
 

@@ -47,6 +47,7 @@ void require_element_indices(const OpContext& node) {
 OpSchema gather_elements() {
   OpSchema row = indexed("GatherElements", 2, {{.name = "axis", .fallback = int64_t{0}}});
   row.normalize = normalize_axis_of_first;
+  row.moves = true;
   row.range = range::as_first;
   row.infer = [](const OpContext& node) {
     require_element_indices(node);
@@ -70,6 +71,7 @@ Shape slice_of(const TensorType& data, const TensorType& indices, int64_t skippe
 
 OpSchema gather_nd() {
   OpSchema row = indexed("GatherND", 2, {{.name = "batch_dims", .fallback = int64_t{0}}});
+  row.moves = true;
   row.range = range::as_first;
   row.infer = [](const OpContext& node) {
     const TensorType& data = node.inputs[0];
@@ -164,6 +166,7 @@ OpSchema trilu() {
   OpSchema row = rearranged(
       "Trilu", 1,
       {{.name = "k", .fallback = int64_t{0}}, {.name = "upper", .fallback = int64_t{1}}});
+  row.moves = true;
   row.range = range::finite;
   row.infer = [](const OpContext& node) {
     if (node.inputs[0].rank() < 2)
@@ -193,6 +196,7 @@ void require_division(const Shape& shape, int64_t extent, int64_t by) {
 OpSchema depth_to_space() {
   OpSchema row = rearranged(
       "DepthToSpace", 1, {required("blocksize"), {.name = "mode", .fallback = std::string("DCR")}});
+  row.moves = true;
   row.range = range::as_first;
   row.infer = [](const OpContext& node) {
     const Shape& x = node.inputs[0].shape;
@@ -207,6 +211,7 @@ OpSchema depth_to_space() {
 
 OpSchema space_to_depth() {
   OpSchema row = rearranged("SpaceToDepth", 1, {required("blocksize")});
+  row.moves = true;
   row.range = range::as_first;
   row.infer = [](const OpContext& node) {
     const Shape& x = node.inputs[0].shape;
@@ -222,6 +227,7 @@ OpSchema reverse_sequence() {
   OpSchema row = rearranged("ReverseSequence", 2,
                             {{.name = "batch_axis", .fallback = int64_t{1}},
                              {.name = "time_axis", .fallback = int64_t{0}}});
+  row.moves = true;
   row.range = range::as_first;
   row.infer = [](const OpContext& node) {
     const TensorType& x = node.inputs[0];

@@ -15,6 +15,7 @@ OpSchema movement(std::string name, int inputs, std::vector<AttrSpec> attributes
   row.min_inputs = row.max_inputs = inputs;
   row.attributes = std::move(attributes);
   row.range = range::as_first;
+  row.moves = true;
   return row;
 }
 

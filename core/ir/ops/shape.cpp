@@ -16,6 +16,7 @@ OpSchema view(std::string name, std::vector<AttrSpec> attributes) {
   row.attributes = std::move(attributes);
   row.bytes = no_bytes;
   row.view = true;
+  row.moves = true;
   row.range = range::as_first;
   return row;
 }
@@ -125,7 +126,7 @@ OpSchema shape() {
     const int64_t extent = node.attributes.integer("end") - node.attributes.integer("start");
     return Types{{DType::kInt64, {std::max<int64_t>(extent, 0)}}};
   };
-  row.view = false;
+  row.view = row.moves = false;
   row.range = nullptr;
   return row;
 }

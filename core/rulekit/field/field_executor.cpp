@@ -75,6 +75,9 @@ std::vector<FieldTensor> run_reference(const reference::KernelRow& kernel, const
   return results;
 }
 
+/// Which operators compute nothing from floats; OneHot puts them in places that integers name.
+bool computes_nothing(const OpSchema& op) { return op.moves || op.is("Shape") || op.is("OneHot"); }
+
 bool moves_floats(const Call& call) {
   const auto floating = [](const FieldTensor& tensor) {
     return tensor.elements.type().dtype == DType::kUInt64;
@@ -89,7 +92,7 @@ std::vector<FieldTensor> run_node(const OpSchema& op, const Call& call) {
   if (reference != nullptr && !moves_floats(call)) return run_reference(*reference, call);
   if (const Kernel* kernel = find_kernel(op))
     return with_context(op.name, [&] { return kernel->run(call); });
-  if (reference == nullptr || !reference->moves_only)
+  if (reference == nullptr || !computes_nothing(op))
     throw InputError("operator {} has no meaning over the prime field", op.name);
   return run_reference(*reference, call);
 }
@@ -98,9 +101,8 @@ std::vector<FieldTensor> run_node(const OpSchema& op, const Call& call) {
 }  // namespace field
 
 bool FieldExecutor::supports(const OpSchema& op) {
-  const reference::KernelRow* reference = reference::find_kernel(op);
   return &op == &input_op() || &op == &constant_op() || field::find_kernel(op) != nullptr ||
-         (reference != nullptr && reference->moves_only);
+         field::computes_nothing(op);
 }
 
 std::vector<FieldTensor> FieldExecutor::run(const Graph& graph, std::span<const FieldTensor> inputs,

@@ -237,5 +237,48 @@ TEST(Ranges, HoldForWhatGoesIn) {
   EXPECT_GT(checked.size(), 80U);
 }
 
+/// Another number for each number, in no order.
+double another(double x) { return x == 0 ? 0 : std::sin(1e6 * x) + 2; }
+
+bool takes_floats(const Trial& trial) {
+  return std::ranges::any_of(trial.types,
+                             [](const TensorType& type) { return is_floating(type.dtype); });
+}
+
+/// Whether the results, if floats go in, are floats, and those of other floats are these in the
+/// same places. Numbers that an attribute gives are the same whatever goes in.
+bool hands_on(const Trial& trial) {
+  Rng rng(9);
+  const Floats floats = floats_of(trial, [&] { return rng.uniform(trial.low, trial.high); });
+  Floats others = floats;
+  for (std::vector<double>& numbers : others)
+    for (double& x : numbers) x = another(x);
+  const std::vector<Tensor> a = results(trial, floats), b = results(trial, others);
+  for (size_t i = 0; i < a.size(); ++i) {
+    if (a[i].shape() != b[i].shape()) return false;
+    if (takes_floats(trial) && !is_floating(a[i].type().dtype)) return false;
+    const std::vector<double> x = a[i].to_doubles(), y = b[i].to_doubles();
+    for (size_t at = 0; at < x.size(); ++at)
+      if (y[at] != another(x[at]) && y[at] != x[at]) return false;
+  }
+  return true;
+}
+
+/// Beside the rows that move, some hand floats on that are not their first input's, or only with
+/// some attributes.
+TEST(Moves, AreWhatHandsFloatsOn) {
+  std::set<std::string> computing;
+  for (const Trial& trial : all_trials()) {
+    const bool handed = hands_on(trial);
+    EXPECT_TRUE(handed || !trial.op->moves) << trial.name;
+    if (!handed) computing.insert(trial.op->name);
+  }
+  const std::set<std::string> others = {"Where", "OneHot", "ScatterElements"};
+  for (const Trial& trial : all_trials()) {
+    const bool known = !takes_floats(trial) || trial.op->moves || others.contains(trial.op->name);
+    EXPECT_TRUE(known || computing.contains(trial.op->name)) << trial.name << " is not marked";
+  }
+}
+
 }  // namespace
 }  // namespace reverie::testing
