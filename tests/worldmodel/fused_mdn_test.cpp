@@ -49,8 +49,8 @@ struct Case {
     torch::NoGradGuard guard;
     const auto embedded = network->embed(in);
     RecurrentStates states{hidden, cell};
-    h = recur_by_operations(network->input_gates(embedded), network->gates_hidden->weight,
-                            {torch::arange(hidden.size(0)), {hidden.size(0)}}, states);
+    h = recur(network->input_gates(embedded), network->gates_hidden->weight,
+              {torch::arange(hidden.size(0)), {hidden.size(0)}}, states);
     c = states.cell;
     return network->heads(h, embedded, in.counts, network->head_weights());
   }

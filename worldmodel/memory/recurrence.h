@@ -22,15 +22,9 @@ struct RecurrentSteps {
 /// forget, output, candidate) and the weight [4 hidden, hidden] of h; `states` go from those before
 /// the first step to those after the last. `before`, where asked for: those before every step, [T,
 /// P, hidden] each, without gradients. An LSTM (Hochreiter and Schmidhuber 1997) whose every step
-/// takes some of many states further; on the CPU one operation with its own gradient
-/// (backpropagation through time).
+/// takes some of many states further.
 torch::Tensor recur(const torch::Tensor& gates, const torch::Tensor& weight,
                     const RecurrentSteps& steps, RecurrentStates& states,
                     RecurrentStates* before = nullptr);
-
-/// The same by LibTorch's operations, on any device.
-torch::Tensor recur_by_operations(const torch::Tensor& gates, const torch::Tensor& weight,
-                                  const RecurrentSteps& steps, RecurrentStates& states,
-                                  RecurrentStates* before = nullptr);
 
 }  // namespace reverie
