@@ -5,8 +5,8 @@
 
 #include "core/base/error.h"
 #include "core/base/json.h"
+#include "env/adapt/adapt_task.h"
 #include "env/adapt/standing.h"
-#include "env/registry/adapt_evaluation.h"
 #include "tools/adapt_methods.h"
 #include "tools/adapt_record.h"
 #include "tools/adapt_run.h"
@@ -37,7 +37,7 @@ void look_up(const AdaptOptions& options, const AdaptCommandConfig& config,
     if (given)
       throw InputError("{}: is a table, where nothing is trained: leave out {}", options.source,
                        flag);
-  const MethodResult result = adapt_player(options, config, {start, start})();
+  const Result result = adapt_player(options, config, {start, start})();
   const JobState& job = dynamic_cast<const AdaptSolution&>(*result.solution).job;
   const Standing place = standing(read_table(options.source), job.decisions, start.final_epochs);
   const std::string decisions = decisions_text(job, start.source->rates().size() > 1);

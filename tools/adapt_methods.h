@@ -3,7 +3,7 @@
 #include <functional>
 #include <string>
 
-#include "env/evaluation.h"
+#include "env/task.h"
 #include "tools/adapt_scenario.h"
 
 namespace reverie {
@@ -25,7 +25,7 @@ std::string adapt_decider(const AdaptOptions& options);
 
 /// Plays the method or policy to the end of the final job, an AdaptSolution, when it is called.
 /// InputError where there is no such method, or the policy does not fit.
-std::function<MethodResult()> adapt_player(const AdaptOptions& options,
-                                           const AdaptCommandConfig& config, const AdaptJobs& jobs);
+std::function<Result()> adapt_player(const AdaptOptions& options, const AdaptCommandConfig& config,
+                                     const AdaptJobs& jobs);
 
 }  // namespace reverie

@@ -5,8 +5,8 @@
 #include "core/base/error.h"
 #include "tools/learning.h"
 #ifdef REVERIE_LEARNING
-#include "controller/evaluate/evaluate.h"
-#include "env/registry/registry.h"
+#include "controller/evaluate/policy_solver.h"
+#include "env/adapt/adapt_task.h"
 #include "env/translated.h"
 #include "tools/policy/adapt_dreams.h"
 #include "worldmodel/network/checkpoint.h"
@@ -21,48 +21,69 @@ AdaptConfig adapt_config_of_policy(const std::string& file) {
     throw InputError("{}: is a policy for the environment '{}', not for training networks", file,
                      checkpoint.spec.name);
   const auto environment = checkpoint.configs.find("environment");
-  return environment == checkpoint.configs.end() ? AdaptConfig()
-                                                 : environment_from(environment->second).adapt;
+  return environment == checkpoint.configs.end()
+             ? AdaptConfig()
+             : environment_from(environment->second).of<AdaptConfig>();
 }
 
 namespace {
 
 /// Says which actions of the cases it does not know.
-TrainedPolicy policy_for(const std::string& file, const EvaluationCases& cases) {
+TrainedPolicy policy_for(const std::string& file, const Tasks& tasks) {
   TrainedPolicy policy = load_trained_policy(file);
-  with_context(file, [&] { require_names(policy.spec(), cases.spec()); });
-  const std::string unknown = unknown_actions(policy.spec(), cases.spec());
+  with_context(file, [&] { require_names(policy.spec(), tasks.spec()); });
+  const std::string unknown = unknown_actions(policy.spec(), tasks.spec());
   if (!unknown.empty()) fmt::print(stderr, "{}: {}\n", file, unknown);
   return policy;
 }
 
-}  // namespace
+/// Thompson sampling among plans that M expects much of.
+class DreamtPlans : public AdaptLearner {
+ public:
+  explicit DreamtPlans(TrainedPolicy policy)
+      : AdaptLearner("policy", "Thompson sampling among plans of its dreams"),
+        policy_(std::move(policy)) {}
 
-EvaluationMethod policy_method_for(const std::string& file, const EvaluationCases& cases) {
-  return policy_episodes(*cases.cases().front(), policy_for(file, cases), /*greedy=*/true, 1);
-}
+  Result run(const Task& task, const SearchOptions& limits, const SolverSettings&) const override {
+    const auto find = [&](const AdaptStart& start, int episodes, uint64_t seed) {
+      return thompson_among(dreamt_plans(policy_, start, seed), start, episodes, seed);
+    };
+    return play_found(adapt_task(task), find, limits);
+  }
 
-AdaptSearch policy_search_for(const std::string& file, const EvaluationCases& cases) {
+ private:
+  TrainedPolicy policy_;
+};
+
+/// InputError where its dreams tell nothing of these jobs.
+void require_dreams(const std::string& file, const TrainedPolicy& policy, const Tasks& tasks) {
   if (adapt_config_of_policy(file).reward != AdaptReward::kAccuracy)
     throw InputError(
         "{}: learned from another reward than accuracy, which trials are compared by; "
         "leave out --episodes",
         file);
-  const TrainedPolicy policy = policy_for(file, cases);
-  if (cases.spec().horizon > policy.spec().horizon)
+  if (tasks.spec().horizon > policy.spec().horizon)
     throw InputError(
         "{}: its dreams end after {} decisions, and these jobs have {}; leave out "
         "--episodes",
-        file, policy.spec().horizon, cases.spec().horizon);
-  return [policy](const AdaptStart& start, int episodes, uint64_t seed) {
-    return thompson_among(dreamt_plans(policy, start, seed), start, episodes, seed);
-  };
+        file, policy.spec().horizon, tasks.spec().horizon);
+}
+
+}  // namespace
+
+std::shared_ptr<const Solver> policy_solver_for(const std::string& file, bool tries,
+                                                const Tasks& tasks) {
+  TrainedPolicy policy = policy_for(file, tasks);
+  if (!tries) return std::make_shared<PolicySolver>(std::move(policy), /*greedy=*/true);
+  require_dreams(file, policy, tasks);
+  return std::make_shared<DreamtPlans>(std::move(policy));
 }
 #else
 AdaptConfig adapt_config_of_policy(const std::string&) { leave_to_learning_program("--policy"); }
 
-EvaluationMethod policy_method_for(const std::string&, const EvaluationCases&) { return {}; }
-AdaptSearch policy_search_for(const std::string&, const EvaluationCases&) { return {}; }
+std::shared_ptr<const Solver> policy_solver_for(const std::string&, bool, const Tasks&) {
+  return nullptr;
+}
 #endif
 
 }  // namespace reverie

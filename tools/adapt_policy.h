@@ -1,13 +1,13 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
+#include <memory>
 #include <string>
 
 #include "env/adapt/adapt_config.h"
 #include "env/adapt/adapt_environment.h"
 #include "env/adapt/table.h"
-#include "env/evaluation.h"
+#include "env/solver.h"
 
 namespace reverie {
 
@@ -15,15 +15,10 @@ namespace reverie {
 /// than `adapt`, the file holds no policy, or this program was built without LibTorch.
 AdaptConfig adapt_config_of_policy(const std::string& file);
 
-/// One greedy episode, as `evaluate` plays it; `cases` must outlive it. InputError where the
-/// policy's names do not fit.
-EvaluationMethod policy_method_for(const std::string& file, const EvaluationCases& cases);
-
-/// Finds decisions by so many jobs of a scenario.
-using AdaptSearch = std::function<Decisions(const AdaptStart& start, int episodes, uint64_t seed)>;
-
-/// Thompson sampling among plans by what the policy's M expects of them in dreams. InputError where
-/// the policy's names, its reward or its number of decisions do not fit.
-AdaptSearch policy_search_for(const std::string& file, const EvaluationCases& cases);
+/// The policy as a solver: one greedy episode, as `evaluate` plays it, or where it `tries` others
+/// first, Thompson sampling among plans by what its M expects of them in dreams. InputError where
+/// the policy's names do not fit or, to try others, its reward or its number of decisions.
+std::shared_ptr<const Solver> policy_solver_for(const std::string& file, bool tries,
+                                                const Tasks& tasks);
 
 }  // namespace reverie

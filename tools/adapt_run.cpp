@@ -155,7 +155,7 @@ void train_adapt(const AdaptOptions& options, const AdaptCommandConfig& config,
   create_directory(state);
   for (const std::string& folder : {out, state, state + kUnchanged})
     if (is_directory(folder)) remove_unfinished_files(folder);
-  const MethodResult result = play();
+  const Result result = play();
   table.finish();
 
   const std::vector<std::unique_ptr<RealJob>> stops = run->stops();

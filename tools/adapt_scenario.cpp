@@ -1,7 +1,7 @@
 #include "tools/adapt_scenario.h"
 
 #include "core/base/error.h"
-#include "env/registry/registry.h"
+#include "env/kind.h"
 #include "tools/adapt_policy.h"
 
 namespace reverie {
@@ -34,7 +34,7 @@ AdaptStart adapt_start(const AdaptOptions& options, const AdaptCommandConfig& co
   EnvironmentConfig environment;
   environment.kind = "adapt";
   environment.inputs = {options.source};
-  environment.adapt = config.adapt;
+  environment.of<AdaptConfig>() = config.adapt;
   const MadeEnvironment made = make_environment(environment);
   return dynamic_cast<const AdaptEnvironment&>(*made.environment).starts().front();
 }

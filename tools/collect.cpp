@@ -10,7 +10,7 @@
 #include "core/base/stopwatch.h"
 #include "core/base/words.h"
 #include "datasets/history.h"
-#include "env/registry/named_files.h"
+#include "env/named_files.h"
 #include "tools/collect_config.h"
 #include "tools/command.h"
 #include "tools/common.h"

@@ -6,7 +6,7 @@
 #include "controller/modelfree/agent_ppo.h"
 #endif
 #include "datasets/collect.h"
-#include "env/registry/registry.h"
+#include "env/kind.h"
 
 namespace reverie {
 

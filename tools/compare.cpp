@@ -4,7 +4,7 @@
 
 #include "core/base/error.h"
 #include "core/base/json.h"
-#include "core/search/compare_files.h"
+#include "env/rewrite/optimize/compare_files.h"
 #include "tools/command.h"
 #include "tools/extents.h"
 #include "tools/help.h"

@@ -7,7 +7,7 @@
 #include "core/base/json.h"
 #include "core/onnx/import.h"
 #include "core/report/html.h"
-#include "core/search/optimize.h"
+#include "env/rewrite/optimize/optimize.h"
 
 namespace reverie {
 

@@ -10,7 +10,7 @@
 #include "core/base/words.h"
 #include "datasets/collect.h"
 #include "datasets/rollouts.h"
-#include "env/registry/named_files.h"
+#include "env/named_files.h"
 #include "env/selected_starts.h"
 #include "tools/collect_config.h"
 #include "tools/command.h"

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "core/base/config.h"
-#include "env/registry/registry.h"
+#include "env/kind.h"
 
 namespace reverie {
 

@@ -9,32 +9,42 @@
 #include "core/base/hash.h"
 #include "core/base/metrics.h"
 #include "core/base/run_directory.h"
-#include "env/registry/registry.h"
+#include "env/kind.h"
+#include "env/solver.h"
 #include "env/translated.h"
 #include "tools/command.h"
 #include "tools/common.h"
 #include "tools/environment_options.h"
 #include "tools/help.h"
 #include "tools/learning.h"
-#include "tools/policy/guided_methods.h"
+#include "tools/policy/guided_solver.h"
 #include "tools/policy_search.h"
 #include "tools/training.h"
 
 namespace reverie {
 namespace {
 
+constexpr char kUsual[] = "usual";
+
 struct ComparisonConfig : EvaluationConfig {
+  std::vector<std::string> solvers = {kUsual};
   bool guided = false;
   GuideOptions guide;
-  KindEvaluationConfig kinds;
+  TaskConfig tasks;
+  SolverSettings settings;
+
+  explicit ComparisonConfig(const std::string& environment) : settings(environment) {}
 
   template <class V>
   void fields(V& v) {
     EvaluationConfig::fields(v);
-    v.field("guided", guided,
-            "The policy also guides beam search, with as many expansions as taso (rewrite)");
+    v.field("solvers", solvers,
+            "What the policy is compared with: NAME or NAME:BUDGET each, or usual for the strong "
+            "ones of the environment");
+    v.field("guided", guided, "The policy also guides beam search (rewrite)");
     v.section("guide", guide, "How it guides it");
-    kinds.fields(v);
+    tasks.fields(v);
+    settings.fields(v);
   }
 };
 
@@ -43,6 +53,9 @@ struct EvaluateStepConfig {
   uint64_t seed = 0;
   EnvironmentConfig env;
   ComparisonConfig evaluate;
+
+  explicit EvaluateStepConfig(EnvironmentConfig environment = {})
+      : env(std::move(environment)), evaluate(env.kind) {}
 
   template <class V>
   void fields(V& v) {
@@ -57,16 +70,43 @@ struct Options {
   std::shared_ptr<EnvironmentOptions> environment = std::make_shared<EnvironmentOptions>();
   std::string policy;
   std::string device = "cpu";
+  std::vector<std::string> solvers;
 };
 
 /// The environment is the one that the policy was trained for, where nothing else is said. Other
 /// inputs have another horizon.
 EvaluateStepConfig resolve(const Options& options, const TrainedPolicy& policy) {
-  EvaluateStepConfig config;
-  config.env = environment_from(policy.environment);
-  config.env.inputs.clear();
-  if (!environment_kind(config.env.kind).inputs().empty()) config.env.horizon = 0;
-  return with_environment(*options.environment, resolve_config(options.common, std::move(config)));
+  EnvironmentConfig env = environment_from(policy.environment);
+  env.inputs.clear();
+  if (!environment_kind(env.kind).inputs().empty()) env.horizon = 0;
+  EvaluateStepConfig config = with_environment(
+      *options.environment, resolve_config(options.common, EvaluateStepConfig(std::move(env))));
+  if (!options.solvers.empty()) config.evaluate.solvers = options.solvers;
+  return config;
+}
+
+/// Those that are named, which must suit each task, and the usual ones, which are passed over where
+/// they do not.
+std::vector<ChosenSolver> solvers_of(const ComparisonConfig& how, const Tasks& tasks) {
+  const std::string& environment = tasks.spec().name;
+  std::vector<ChosenSolver> all;
+  for (const std::string& name : how.solvers) {
+    const bool usual = name == kUsual;
+    for (const ChosenSolver& chosen :
+         chosen_solvers(usual ? tasks.usual_solvers() : std::vector{name}, environment)) {
+      for (const auto& task : tasks.tasks())
+        if (const std::string why = chosen.solver->unsuited(*task); !usual && !why.empty())
+          throw InputError("--solvers {}: {} {}; leave it out", name, chosen.solver->name(), why);
+      all.push_back(chosen);
+    }
+  }
+  for (const ChosenSolver& chosen : all)
+    for (const auto& task : tasks.tasks())
+      if (chosen.solver->unsuited(*task).empty()) chosen.solver->check(*task, how.settings);
+  std::vector<const Solver*> used;
+  for (const ChosenSolver& chosen : all) used.push_back(chosen.solver);
+  how.settings.require_read_by(used, "this evaluation");
+  return all;
 }
 
 /// A comment behind the configuration, by which a report of another policy is told apart.
@@ -85,28 +125,28 @@ std::vector<LearningRow> learning_curves(const std::string& policy) {
 }
 
 /// Each one line: what a person should know before the policy plays here.
-std::vector<std::string> warnings_of(const EvaluationCases& cases, const TrainedPolicy& policy,
+std::vector<std::string> warnings_of(const Tasks& tasks, const TrainedPolicy& policy,
                                      const std::string& file) {
   std::vector<std::string> lines;
-  for (const std::string& warning : cases.warnings()) lines.push_back("warning: " + warning);
-  const std::string source = warning_of_costs(file, policy.spec().source, cases.spec().source);
+  for (const std::string& warning : tasks.warnings()) lines.push_back("warning: " + warning);
+  const std::string source = warning_of_costs(file, policy.spec().source, tasks.spec().source);
   if (!source.empty()) lines.push_back(source);
-  const std::string unknown = unknown_actions(policy.spec(), cases.spec());
+  const std::string unknown = unknown_actions(policy.spec(), tasks.spec());
   if (!unknown.empty()) lines.push_back(file + ": " + unknown);
   return lines;
 }
 
 /// What a report says beside the start states.
 EvaluationReport report_on(const std::string& policy, const EvaluateStepConfig& config,
-                           const EvaluationCases& cases) {
+                           const Tasks& tasks) {
   EvaluationReport report;
   report.policy_file = policy;
   report.seed = config.seed;
   report.versions = {kVersion, "LibTorch " TORCH_VERSION};
-  if (const std::string library = cases.measured_with(); !library.empty())
+  if (const std::string library = tasks.measured_with(); !library.empty())
     report.versions.push_back(library);
-  report.spec = cases.spec();
-  report.estimated_by = cases.estimated_by();
+  report.spec = tasks.spec();
+  report.estimated_by = tasks.estimated_by();
   report.config = config.evaluate;
   add_policy_record(report, load_checkpoint(policy, "policy"), history_beside(policy));
   report.learning = learning_curves(policy);
@@ -125,29 +165,33 @@ void run(const Options& options) {
   const TrainedPolicy policy = load_trained_policy(options.policy, device_named(options.device));
   const EvaluateStepConfig config = resolve(options, policy);
   const ComparisonConfig& how = config.evaluate;
-  const std::unique_ptr<EvaluationCases> cases =
+  const std::unique_ptr<Tasks> tasks =
       environment_kind(config.env.kind)
-          .evaluation(config.env, how.kinds, {config.seed, how.measure, how.horizons});
-  with_context(options.policy, [&] { require_names(policy.spec(), cases->spec()); });
+          .tasks(config.env, how.tasks, {config.seed, how.measure, how.horizons});
+  with_context(options.policy, [&] { require_names(policy.spec(), tasks->spec()); });
   if (!options.common.quiet)
-    for (const std::string& line : warnings_of(*cases, policy, options.policy))
+    for (const std::string& line : warnings_of(*tasks, policy, options.policy))
       fmt::print(stderr, "{}\n", line);
-  std::vector<std::vector<EvaluationMethod>> guided(cases->cases().size());
-  for (size_t i = 0; how.guided && i < guided.size(); ++i)
-    guided[i] = guided_methods(*cases->cases()[i], policy, how.guide);
+  const GuidedSolver guided(policy, how.guide);
+  std::vector<ChosenSolver> solvers = solvers_of(how, *tasks);
+  if (how.guided) {
+    if (const std::string why = guided.unsuited(*tasks->tasks().front()); !why.empty())
+      throw InputError("evaluate.guided: a policy {}", why);
+    solvers.insert(solvers.begin(), {&guided, guided.usual_budget()});
+  }
   const std::string& directory = options.common.out;
   const RunDirectory run_directory(directory, dump_config(config) + policy_line(options.policy),
                                    options.common.resume);
 
-  EvaluationReport report = report_on(options.policy, config, *cases);
-  Progress progress("evaluate", std::ssize(guided), "starts", options.common.progress());
-  const EvaluationInputs inputs{policy, directory, config.seed,
+  EvaluationReport report = report_on(options.policy, config, *tasks);
+  Progress progress("evaluate", std::ssize(tasks->tasks()), "starts", options.common.progress());
+  const EvaluationInputs inputs{policy, directory, config.seed, how.settings,
                                 [&](const std::string& what) { progress.say(what); }};
-  for (size_t i = 0; i < guided.size(); ++i) {
-    report.starts.push_back(evaluate_start(*cases->cases()[i], guided[i], inputs, how));
-    progress.update(static_cast<int64_t>(i) + 1);
+  for (const std::unique_ptr<Task>& task : tasks->tasks()) {
+    report.starts.push_back(evaluate_start(*task, solvers, inputs, how));
+    progress.update(std::ssize(report.starts));
   }
-  report.sentences = cases->sentences();
+  report.sentences = tasks->sentences();
   write_report(report, directory);
   tell(report, options.common);
 }
@@ -164,6 +208,10 @@ void register_evaluate(CLI::App& app) {
   command->add_option("--policy", options->policy, "policy.pt, as `dream_train` wrote it")
       ->type_name("FILE")
       ->required();
+  command
+      ->add_option("--solvers", options->solvers,
+                   "What to compare with, with commas between: NAME, NAME:BUDGET or usual")
+      ->delimiter(',');
   add_threads_option(*command);
   command->add_option("--device", options->device, "Where LibTorch computes: cpu or cuda");
   command->callback([options] { run(*options); });

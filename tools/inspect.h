@@ -2,7 +2,7 @@
 
 #include <string>
 
-#include "env/registry/registry.h"
+#include "env/kind.h"
 
 namespace reverie {
 

@@ -16,12 +16,6 @@ namespace {
 
 constexpr double kMillisecond = 1e-3;
 
-bool is_known_method(const std::string& name) {
-  const auto methods = search_methods();
-  return name == "policy" || std::any_of(methods.begin(), methods.end(),
-                                         [&](const auto& method) { return method.name == name; });
-}
-
 double gain_percent(double ratio) { return 100 * (1 - ratio); }
 
 /// A point for each measurement, times relative to the original's first.
@@ -54,24 +48,20 @@ void add_endpoint(const Optimized& result, Json& json) {
 }  // namespace
 
 bool is_measured(const OptimizeConfig& config) {
-  if (config.search.measured.budget > 0) return true;
-  const auto arms = measured_arms();
-  const bool needs_budget =
-      config.method == "ppo" || (!is_known_method(config.method) &&
-                                 std::any_of(arms.begin(), arms.end(), [&](const auto& arm) {
-                                   return arm.name == config.method;
-                                 }));
-  if (needs_budget)
+  if (config.measured.budget > 0) return true;
+  const auto solvers = solvers_for("rewrite");
+  const bool is_search = std::ranges::count(solvers, config.method, &Solver::name) > 0;
+  const bool is_arm = std::ranges::count(measured_arms(), config.method, &NamedArm::name) > 0;
+  if (config.method == "ppo" || (is_arm && !is_search))
     throw InputError("--method {} searches against measurements: say how many by --measurements N",
                      config.method);
   return false;
 }
 
-SearchMethod measured_method(const OptimizeConfig& config, SearchMethod candidates) {
-  const NewTimer timer =
-      timer_on(machine_beside(config.machine, config.cost), config.search.measured);
-  return candidates ? measured_search(std::move(candidates), timer)
-                    : measured_search(config.method, timer);
+SearchMethod measured_method(const OptimizeConfig& config, MeasuredArm arm) {
+  return measured_search(
+      arm ? std::move(arm) : measured_arm(config.method, config.measured, config.solvers),
+      config.measured, timer_on(machine_beside(config.machine, config.cost), config.measured));
 }
 
 std::string arm_names() {
@@ -116,7 +106,7 @@ void add_measured(const Optimized& result, const OptimizeConfig& config, Json& j
   if (!result.search.measured) return;
   const MeasuredReport& report = *result.search.measured;
   const double original = report.trace.front().measured;
-  json["budget"] = config.search.measured.budget;
+  json["budget"] = config.measured.budget;
   json["end_to_end_measurements"] = report.trace.size();
   json["graphs_measured"] = report.graphs;
   json["operators"] = result.operators;
@@ -124,7 +114,7 @@ void add_measured(const Optimized& result, const OptimizeConfig& config, Json& j
   json["found_ms"] = report.trace.back().best / kMillisecond;
   json["found_gain_percent"] = gain_percent(report.trace.back().best / original);
   if (report.scale > 0) {
-    json["inner"] = name_of(config.search.measured.inner);
+    json["inner"] = config.measured.inner;
     json["fitted_scale"] = report.scale;
     json["fitted_deviation"] = report.deviation;
     json["fitted_mismatch"] = report.mismatch;

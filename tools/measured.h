@@ -5,17 +5,17 @@
 
 #include "core/base/json.h"
 #include "core/base/progress.h"
-#include "core/search/measured_search.h"
-#include "core/search/optimize.h"
+#include "env/rewrite/optimize/optimize.h"
+#include "env/rewrite/search/measured_search.h"
 
 namespace reverie {
 
 /// Whether the search is one against end-to-end measurements. InputError where its method needs a
 /// budget of them and has none.
 bool is_measured(const OptimizeConfig& config);
-/// That search, on the machine that the configuration names; `candidates`: the search that says
-/// what to measure, where no arm is named.
-SearchMethod measured_method(const OptimizeConfig& config, SearchMethod candidates = nullptr);
+/// That search, on the machine that the configuration names, by `arm` or, where that is empty, by
+/// the one that the configuration's method names.
+SearchMethod measured_method(const OptimizeConfig& config, MeasuredArm arm = nullptr);
 /// "surrogate, beam, ..."
 std::string arm_names();
 

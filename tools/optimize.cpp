@@ -1,4 +1,4 @@
-#include "core/search/optimize.h"
+#include "env/rewrite/optimize/optimize.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -15,9 +15,9 @@
 #include "core/onnx/import.h"
 #include "core/ort/ort_machine.h"
 #include "core/rules/no_cost.h"
-#include "core/search/applied_rewrites.h"
-#include "core/search/file_cost.h"
-#include "core/search/written_costs.h"
+#include "env/rewrite/optimize/applied_rewrites.h"
+#include "env/rewrite/optimize/file_cost.h"
+#include "env/rewrite/optimize/written_costs.h"
 #include "tools/command.h"
 #include "tools/common.h"
 #include "tools/contenders.h"
@@ -130,34 +130,54 @@ OptimizeSettings resolve_or_leave(const Options& options, const std::string& tra
 }
 
 std::string method_names() {
-  std::vector<std::string_view> names;
-  for (const NamedMethod& method : search_methods()) names.push_back(method.name);
+  std::vector<std::string> names;
+  for (const Solver* solver : solvers_for("rewrite")) names.push_back(solver->name());
   return fmt::format("{}", fmt::join(names, ", "));
+}
+
+/// "expansions (beam, taso), rollouts (mcts), ...".
+std::string budget_units() {
+  std::map<std::string, std::vector<std::string>> names;
+  for (const Solver* solver : solvers_for("rewrite"))
+    if (!solver->budget_unit().empty()) names[solver->budget_unit()].push_back(solver->name());
+  std::vector<std::string> units;
+  for (const auto& [unit, of] : names)
+    units.push_back(fmt::format("{} ({})", unit, fmt::join(of, ", ")));
+  return fmt::format("{}", fmt::join(units, ", "));
 }
 
 std::string method_table() {
   std::string table = fmt::format(
       "  {:<18} {}\n", kAutomatic,
       "greedy searches with several sets of rules; what they find is confirmed in ONNX Runtime "
-      "where "
-      "that is installed, and else by careful rules alone; for costs of other devices: rulelist");
+      "where that is installed, and else by careful rules alone; for costs of other devices: "
+      "rulelist");
   table += fmt::format(
       "  {:<18} {}\n", kSimplify,
-      "no rewrites and no costs: folds constants and shape code, removes identities and "
-      "dead code");
-  for (const NamedMethod& method : search_methods())
-    table += fmt::format("  {:<18} {}\n", method.name, method.what);
+      "no rewrites and no costs: folds constants and shape code, removes identities and dead code");
+  for (const Solver* solver : solvers_for("rewrite"))
+    table += fmt::format("  {:<18} {}\n", solver->name(), solver->what());
   table +=
       fmt::format("  {:<18} {}\n", "policy",
                   "a policy that `dream_train` wrote: its episodes, or a search that it guides "
                   "(--search)");
-  table += "With --measurements:\n";
+  table += "With --measurements; any other search measures the cheapest states that it comes by:\n";
   for (const NamedArm& arm : measured_arms())
     table += fmt::format("  {:<18} {}\n", arm.name, arm.what);
-  table += fmt::format("  {:<18} {}\n", "policy", "the cheapest states that its episodes come by");
   table +=
       fmt::format("  {:<18} {}\n", "ppo", "where the episodes of an agent end that learns from it");
   return table;
+}
+
+/// Options of other searches are refused.
+void check_options(const OptimizeSettings& config) {
+  std::vector<const Solver*> used;
+  for (const Solver* solver : solvers_for("rewrite")) {
+    const bool is_inner = is_measured(config) && config.method == "surrogate" &&
+                          solver->name() == config.measured.inner;
+    if (solver->name() == config.method || is_inner) used.push_back(solver);
+  }
+  config.solvers.require_read_by(used, "--method " + config.method);
 }
 
 SearchMethod method_of(const OptimizeSettings& config, const std::string& policy,
@@ -165,14 +185,15 @@ SearchMethod method_of(const OptimizeSettings& config, const std::string& policy
                        const std::shared_ptr<CostModel>& cost) {
   if (config.method == "policy") {
     const auto by_policy = method_of_policy(policy, config.learned, rules, cost);
-    return is_measured(config) ? measured_method(config, by_policy) : by_policy;
+    return is_measured(config) ? measured_method(config, cheapest_of(by_policy)) : by_policy;
   }
   if (is_measured(config) && config.method == "ppo")
-    return method_of_ppo(config.learned, timer_on(machine_beside(config.machine, config.cost),
-                                                  config.search.measured));
+    return method_of_ppo(config.learned, config.measured,
+                         timer_on(machine_beside(config.machine, config.cost), config.measured));
   if (is_measured(config)) return measured_method(config);
-  for (const NamedMethod& method : search_methods())
-    if (method.name == config.method) return method.run;
+  const auto solvers = solvers_for("rewrite");
+  if (std::ranges::count(solvers, config.method, &Solver::name) > 0)
+    return method_named(config.method, config.solvers);
   throw InputError("no method '{}'; known are {}, {}, {}, policy", config.method, kAutomatic,
                    kSimplify, method_names());
 }
@@ -192,11 +213,11 @@ RuleSet rules_from(const Options& options) {
 
 /// Where it is known, how many expansions there will be, or measurements.
 int64_t budget_of(const OptimizeSettings& config) {
-  if (is_measured(config)) return config.search.measured.budget;
+  if (is_measured(config)) return config.measured.budget;
   if (config.method == "policy" && config.learned.policy.search != PolicySearchKind::kEpisodes)
     return config.search.budget;
-  for (const NamedMethod& method : search_methods())
-    if (method.name == config.method && method.budget_unit == "expansions")
+  for (const Solver* solver : solvers_for("rewrite"))
+    if (solver->name() == config.method && solver->budget_unit() == "expansions")
       return config.search.budget;
   return 0;
 }
@@ -217,7 +238,7 @@ Optimized search_and_verify(const ImportedModel& model, const std::shared_ptr<co
                     is_measured(config) ? "measurements" : "expansions",
                     progress_style(options.quiet));
   config.search.on_progress = progress_reporter(progress);
-  config.search.on_measured = measured_reporter(progress);
+  config.measured.on_measured = measured_reporter(progress);
   config.search.stop = stop_on_interrupt();
   config.on_round = [&](int rounds) {
     progress.update(progress.done(), fmt::format("confirming, round {}", rounds));
@@ -357,6 +378,7 @@ void run(const Options& options) {
       options.policy.empty() ? "" : cost_source_of_policy(options.policy);
   OptimizeSettings config = resolve_or_leave(options, trained_cost);
   check_meant_for_policy(options, config);
+  check_options(config);
   check_proved(options, config);
   if (!options.out.empty()) check_writable(options.out);
   check_report(options);
@@ -404,13 +426,14 @@ void register_optimize(CLI::App& app) {
   takes_standard_output(command->add_option(
       "-o,--out", options->out, "Where to write the rewritten model; -: standard output"));
   add_key(*command, options, "--method", "method",
-          fmt::format("{}, {}, {} or policy; with --measurements: {} or ppo", kAutomatic, kSimplify,
-                      method_names(), arm_names()));
+          fmt::format("{}, {}, {} or policy; with --measurements also {} or ppo", kAutomatic,
+                      kSimplify, method_names(), arm_names()));
   command->add_option("--policy", options->policy, "policy: policy.pt, as `dream_train` wrote it")
       ->type_name("FILE");
   add_key(*command, options, "--search", "policy.search",
           "policy: episodes that it plays, or beam, guided by it");
-  add_key(*command, options, "--alpha", "alpha", "taso: keep what costs below alpha x the best");
+  add_key(*command, options, "--alpha", "taso.alpha",
+          "taso: keep what costs below alpha x the best");
   add_key(*command, options, "--budget", "budget",
           fmt::format("So many {}, sampled episodes or, when it guides, expansions (policy)",
                       budget_units()));

@@ -8,7 +8,7 @@
 
 #include "core/base/words.h"
 #include "core/onnx/lower.h"
-#include "core/search/file_cost.h"
+#include "env/rewrite/optimize/file_cost.h"
 #include "tools/contenders.h"
 #include "tools/measured.h"
 
@@ -62,14 +62,6 @@ const char* end_of(StoppedBy cause) {
   return "";
 }
 
-std::string saturation_sentence(const SaturationReport& saturation) {
-  return fmt::format("e-graph {}: {} in {} after {} in all{}; extraction: {}", saturation.rounds,
-                     counted(saturation.nodes, "node"),
-                     counted(saturation.classes, "class", "classes"),
-                     counted(saturation.iterations, "iteration"),
-                     saturation.saturated ? ", saturated" : "", saturation.extraction);
-}
-
 std::vector<std::string> search_sentences(const Optimized& result, const OptimizeConfig& config) {
   const SearchResult& search = result.search;
   std::vector<std::string> sentences = {
@@ -78,10 +70,10 @@ std::vector<std::string> search_sentences(const Optimized& result, const Optimiz
                   counted(search.expansions, "expansion"), counted(search.candidates, "candidate"),
                   counted(search.duplicates, "duplicate"), end_of(search.stopped_by))};
   if (search.forgotten > 0)
-    sentences.push_back(
-        fmt::format("the queue was full: {} successors left it before their turn (--set queue=N)",
-                    search.forgotten));
-  if (search.saturation) sentences.push_back(saturation_sentence(*search.saturation));
+    sentences.push_back(fmt::format(
+        "the queue was full: {} successors left it before their turn (--set taso.queue=N)",
+        search.forgotten));
+  if (search.details) sentences.push_back(search.details->sentence());
   if (result.estimates > 0)
     sentences.push_back(fmt::format(
         "not from {}: the times of {} are estimates, {:.1f} % of the time before and {:.1f} % "
@@ -268,11 +260,7 @@ Json to_json(const std::string& file, const ImportedModel& model, const Optimize
                  {"max_rel_error", result.verified.max_rel_error},
                  {"unverified_nodes", result.verified.unverified_nodes}}},
                {"rewrites", rewrites}};
-  if (const auto& saturation = result.search.saturation)
-    json["saturation"] = {
-        {"rounds", saturation->rounds},       {"iterations", saturation->iterations},
-        {"nodes", saturation->nodes},         {"classes", saturation->classes},
-        {"saturated", saturation->saturated}, {"extraction", saturation->extraction}};
+  if (const auto& details = result.search.details) json[details->name()] = details->json();
   return json;
 }
 

@@ -11,7 +11,7 @@
 #include "core/base/words.h"
 #include "core/onnx/symbols.h"
 #include "core/report/svg.h"
-#include "core/search/file_cost.h"
+#include "env/rewrite/optimize/file_cost.h"
 #include "tools/contenders.h"
 
 namespace reverie {
@@ -281,7 +281,7 @@ std::string time_over_time(const MeasuredReport& measured) {
                     {.x_label = "seconds", .y_label = "time of a run, ms"}, {best, each});
 }
 
-std::string search(const OptimizeReport& report) {
+std::string search_section(const OptimizeReport& report) {
   const SearchResult& found = report.result.search;
   std::string html = list_of(report.account.search) + list_of(report.account.measured);
   if (found.measured) return html + figure(time_over_time(*found.measured));
@@ -385,7 +385,7 @@ std::string optimize_page(const OptimizeReport& report) {
                    list_of(lead) + section("Times", times(report)) +
                        section("Before and after", before_and_after(report)) +
                        section("What changed where", changes(report)) +
-                       section("The search", search(report)) +
+                       section("The search", search_section(report)) +
                        section("What was left out or assumed", left_out(report)) +
                        section("Versions and settings", settings(report)));
 }

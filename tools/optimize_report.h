@@ -4,8 +4,8 @@
 #include <string>
 #include <vector>
 
-#include "core/search/applied_rewrites.h"
-#include "core/search/optimize.h"
+#include "env/rewrite/optimize/applied_rewrites.h"
+#include "env/rewrite/optimize/optimize.h"
 #include "tools/optimize_output.h"
 
 namespace reverie {

@@ -1,5 +1,3 @@
-#include "env/placement/search/place.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -13,6 +11,7 @@
 #include "env/placement/graph/placement_input.h"
 #include "env/placement/machine/on_devices.h"
 #include "env/placement/machine/reality_report.h"
+#include "env/placement/placement_task.h"
 #include "env/placement/report/place_report.h"
 #include "tools/command.h"
 #include "tools/help.h"
@@ -27,7 +26,7 @@ namespace {
 struct Options {
   std::string graph, devices, policy, out, graph_out;
   PlacementInputConfig input;
-  std::vector<std::string> methods;
+  std::vector<std::string> methods, settings;
   int64_t evaluations = 0;
   std::optional<double> seconds;
   uint64_t seed = 1;
@@ -106,21 +105,32 @@ Json summary(const Options& options, const Topology& topology, const PlaceResult
   return all;
 }
 
-/// One that learns nothing, one that learns from the graph alone, or a learner's file.
-PlaceMethod method_named(const std::string& name) {
+/// A solver by its name, or a learner's file.
+PlaceMethod method_named(const std::string& name, const SolverSettings& settings) {
   if (name.ends_with(".pt")) return saved_learner_method(name);
-  std::vector<PlaceMethod> all(place_methods().begin(), place_methods().end());
-  for (PlaceMethod& method : learned_methods()) all.push_back(std::move(method));
+  const std::vector<PlaceMethod> all = placement_methods(settings);
   if (has_learning_program() && std::ranges::count(all, name, &PlaceMethod::name) == 0)
     leave_to_learning_program("--method " + name);
   return place_method(all, name);
 }
 
+/// With the options that --set gives. InputError for one that none of the methods reads.
+SolverSettings settings_of(const Options& options) {
+  SolverSettings settings(PlacementConfig::kKind);
+  for (const std::string& assignment : options.settings) ConfigFields(settings).set(assignment);
+  std::vector<const Solver*> used;
+  for (const Solver* solver : solvers_for(PlacementConfig::kKind))
+    if (std::ranges::count(options.methods, solver->name()) > 0) used.push_back(solver);
+  settings.require_read_by(used, "--method");
+  return settings;
+}
+
 std::vector<PlaceMethod> methods_of(const Options& options, const CostGraph& graph) {
+  const SolverSettings settings = settings_of(options);
   if (options.methods.empty() && options.policy.empty()) return usual_methods(graph);
   std::vector<PlaceMethod> methods;
   if (!options.policy.empty()) methods.push_back(policy_method(options.policy));
-  for (const std::string& name : options.methods) methods.push_back(method_named(name));
+  for (const std::string& name : options.methods) methods.push_back(method_named(name, settings));
   return methods;
 }
 
@@ -141,8 +151,7 @@ std::string methods_text() {
   const auto add = [&](const PlaceMethod& method) {
     table += fmt::format("  {:<18} {}\n", method.name, method.what);
   };
-  std::ranges::for_each(place_methods(), add);
-  std::ranges::for_each(learned_methods(), add);
+  std::ranges::for_each(placement_methods(SolverSettings(PlacementConfig::kKind)), add);
   if (has_learning_program())
     table += "  ...                agents that learn from the graph: see --help-all\n";
   return table +
@@ -238,6 +247,10 @@ void register_place(CLI::App& app) {
       ->add_option("--method", options->methods,
                    "Methods to try, with commas between; without it those that suit the graph")
       ->delimiter(',');
+  command->add_option("--set", options->settings, "An option of a method: beam.width=4")
+      ->type_name("KEY=VALUE")
+      ->expected(1)
+      ->take_all();
   command->add_option("--policy", options->policy,
                       "A policy.pt of `dream_train`: its placement, improved by local search");
   command->add_option("--evaluations", options->evaluations, "Placements that each may try")

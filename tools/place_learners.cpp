@@ -5,23 +5,18 @@
 #ifdef REVERIE_LEARNING
 #include <optional>
 
-#include "controller/evaluate/evaluate.h"
+#include "controller/evaluate/policy_solver.h"
 #include "env/placement/learn/learner.h"
+#include "env/kind.h"
+#include "env/placement/placement_task.h"
 #include "env/placement/search/local_search.h"
 #include "env/placement/simulator/grouping.h"
-#include "env/registry/placement_evaluation.h"
 #include "worldmodel/network/checkpoint.h"
 #endif
 
 namespace reverie {
 
 #ifdef REVERIE_LEARNING
-std::vector<PlaceMethod> learned_methods() {
-  std::vector<PlaceMethod> methods;
-  for (const LearnerKind& kind : learner_kinds()) methods.push_back(single_graph_method(kind));
-  return methods;
-}
-
 PlaceMethod saved_learner_method(const std::string& file) {
   load_learner(file, 0);  // refused before anything is done
   return {file, "learned from other graphs", [file](Evaluator& evaluator, uint64_t seed) {
@@ -34,14 +29,23 @@ PlaceMethod saved_learner_method(const std::string& file) {
 
 namespace {
 
+bool register_learners() {
+  for (const LearnerKind& kind : learner_kinds())
+    register_solver<PlacementSolver>(single_graph_method(kind));
+  return true;
+}
+
+const bool kRegistered = register_learners();
+
 PlacementConfig config_of_policy(const std::string& file) {
   const Checkpoint checkpoint = load_checkpoint(file, "policy");
   if (checkpoint.spec.name != "placement")
     throw InputError("{}: is a policy for the environment '{}', not for placing graphs", file,
                      checkpoint.spec.name);
   const auto environment = checkpoint.configs.find("environment");
-  return environment == checkpoint.configs.end() ? PlacementConfig()
-                                                 : environment_from(environment->second).placement;
+  return environment == checkpoint.configs.end()
+             ? PlacementConfig()
+             : environment_from(environment->second).of<PlacementConfig>();
 }
 
 /// InputError where a policy fuses and the evaluator does not.
@@ -57,12 +61,13 @@ void play_policy(const TrainedPolicy& policy, const PlacementConfig& config, Eva
   const CostGraph& graph = evaluator.graph();
   std::vector<PlacementStart> starts{
       {graph.name(), grouped(graph, config.max_groups), evaluator.measure()}};
-  const auto cases =
-      placement_cases(std::make_unique<PlacementEnvironment>(
+  const auto tasks =
+      placement_tasks(std::make_unique<PlacementEnvironment>(
                           std::move(starts), evaluator.topology(), config.environment),
-                      {graph}, {}, {});
-  const EvaluationCase& one = *cases->cases().front();
-  const MethodResult played = policy_episodes(one, policy, /*greedy=*/true, 1).run({.seed = seed});
+                      {graph}, {});
+  const Result played =
+      PolicySolver(policy, /*greedy=*/true)
+          .run(*tasks->tasks().front(), {.seed = seed}, SolverSettings(PlacementConfig::kKind));
   evaluator.charge(evaluator.measure() ? played.work.measurements
                                        : std::max<int64_t>(played.work.cost_lookups - 1, 0));
   const auto& solution = dynamic_cast<const PlacementSolution&>(*played.solution);
@@ -80,8 +85,6 @@ PlaceMethod policy_method(const std::string& file) {
           }};
 }
 #else
-std::vector<PlaceMethod> learned_methods() { return {}; }
-
 PlaceMethod saved_learner_method(const std::string& file) { leave_to_learning_program(file); }
 
 PlaceMethod policy_method(const std::string& file) { return saved_learner_method(file); }

@@ -5,7 +5,8 @@
 #include "core/base/error.h"
 #include "tools/learning.h"
 #ifdef REVERIE_LEARNING
-#include "env/registry/registry.h"
+#include "env/kind.h"
+#include "env/rewrite/rewrite_config.h"
 #include "tools/policy/policy_method.h"
 #include "worldmodel/network/checkpoint.h"
 #endif
@@ -32,15 +33,17 @@ SearchMethod method_of_policy(const std::string& file, const LearnedMethodsConfi
                               std::shared_ptr<CostModel> cost) {
   if (file.empty()) throw InputError("--method policy needs --policy FILE");
   TrainedPolicy trained = load_trained_policy(file);
-  PolicySearchConfig config{.env = environment_from(trained.environment).rewrite.environment};
+  PolicySearchConfig config{
+      .env = environment_from(trained.environment).of<RewriteConfig>().environment};
   if (config.env.reward == RewardKind::kMeasuredEveryK) config.env.reward = RewardKind::kRuntime;
   config.guided = learned.policy;
   return policy_method(std::move(trained), std::move(rules), std::move(cost), config);
 }
 
-SearchMethod method_of_ppo(const LearnedMethodsConfig& config, NewTimer new_timer) {
+SearchMethod method_of_ppo(const LearnedMethodsConfig& config, const MeasuredOptions& measured,
+                           NewTimer new_timer) {
   torch::set_num_threads(1);
-  return measured_search(ppo_on_measurements(config.ppo), std::move(new_timer));
+  return measured_search(ppo_on_measurements(config.ppo), measured, std::move(new_timer));
 }
 #else
 std::string cost_source_of_policy(const std::string&) { leave_to_learning_program("--policy"); }
@@ -50,7 +53,7 @@ SearchMethod method_of_policy(const std::string&, const LearnedMethodsConfig&,
   leave_to_learning_program("--method policy");
 }
 
-SearchMethod method_of_ppo(const LearnedMethodsConfig&, NewTimer) {
+SearchMethod method_of_ppo(const LearnedMethodsConfig&, const MeasuredOptions&, NewTimer) {
   leave_to_learning_program("--method ppo");
 }
 #endif

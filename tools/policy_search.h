@@ -6,7 +6,7 @@
 #ifdef REVERIE_LEARNING
 #include "tools/policy/measured_ppo.h"
 #endif
-#include "core/search/measured_search.h"
+#include "env/rewrite/search/measured_search.h"
 #include "tools/policy/guided_options.h"
 
 namespace reverie {
@@ -43,6 +43,7 @@ SearchMethod method_of_policy(const std::string& file, const LearnedMethodsConfi
                               std::shared_ptr<CostModel> cost);
 
 /// Learning from measurements (tools/policy/measured_ppo.h), likewise.
-SearchMethod method_of_ppo(const LearnedMethodsConfig& config, NewTimer new_timer);
+SearchMethod method_of_ppo(const LearnedMethodsConfig& config, const MeasuredOptions& measured,
+                           NewTimer new_timer);
 
 }  // namespace reverie

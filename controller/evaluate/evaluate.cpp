@@ -5,108 +5,48 @@
 #include <algorithm>
 #include <utility>
 
-#include "controller/train/rollout.h"
-#include "core/base/stopwatch.h"
-#include "worldmodel/latent/live.h"
+#include "controller/evaluate/policy_solver.h"
 
 namespace reverie {
 namespace {
 
-constexpr char kSampled[] = "policy (sampled)";
-constexpr int64_t kEpisodesAtOnce = 16;
-
-/// One run of a policy.
-class PolicyRun {
+/// Stays where it begins.
+class NoOp : public Solver {
  public:
-  PolicyRun(const EvaluationCase& start, const TrainedPolicy& policy, uint64_t seed)
-      : start_(start), policy_(policy), environment_(start.make()), rng_(seed) {
-    result_.best = environment_->spec().worst();
-  }
-
-  MethodResult play(bool greedy, int64_t episodes) {
-    for (int64_t left = episodes; left > 0; left -= kEpisodesAtOnce)
-      play_batch(static_cast<int>(std::min(left, kEpisodesAtOnce)), greedy);
-    result_.candidates = result_.work.steps;
-    result_.seconds = watch_.seconds();
-    return std::move(result_);
-  }
-
- private:
-  void play_batch(int batch, bool greedy) {
-    torch::NoGradGuard no_grad;
-    LiveLatentEnvironment live(*environment_, policy_.encoder, policy_.world, batch, 1);
-    LatentObservation observation = live.reset(rng_.bits() >> 1);
-    auto ended = torch::zeros({batch}, torch::kBool);
-    const Environment* best = look(live, ended, nullptr);
-    while (!ended.all().item<bool>()) {
-      const LatentStep step = live.step(policy_.policy->act(observation, greedy, rng_).actions);
-      observation = live.observe();
-      best = look(live, ended, best);
-      ended = (step.terminated | step.truncated).to(torch::kCPU);
-    }
-    if (best != nullptr) result_.solution = start_.solution(*best);
-    result_.work += live.counters();
-  }
-
-  /// Looks at the episodes that had not ended. The one that holds the best state, once it is of
-  /// this batch.
-  const Environment* look(const LiveLatentEnvironment& live, const torch::Tensor& ended,
-                          const Environment* best) {
-    const EnvSpec& spec = environment_->spec();
-    for (int b = 0; b < live.batch(); ++b) {
-      if (ended[b].item<bool>()) continue;
-      const StepInfo info = live.environment(b).info();
-      if (!info.feasible || !spec.better(info.objective(spec), result_.best)) continue;
-      result_.best = info.objective(spec);
-      result_.metrics = info.metrics;
-      result_.trace.push_back({watch_.seconds(), result_.best});
-      best = &live.environment(b);
-    }
-    return best;
-  }
-
-  Stopwatch watch_;
-  const EvaluationCase& start_;
-  const TrainedPolicy& policy_;
-  std::unique_ptr<Environment> environment_;
-  Rng rng_;
-  MethodResult result_;
-};
-
-EvaluationMethod no_op(const EvaluationCase& start) {
-  EvaluationMethod method;
-  method.name = "no-op";
-  method.run = [&start](const MethodLimits& limits) {
-    const std::unique_ptr<Environment> environment = start.make();
+  std::string name() const override { return "no-op"; }
+  std::string what() const override { return "nothing"; }
+  std::string unsuited(const Task&) const override { return ""; }
+  Result run(const Task& task, const SearchOptions& limits, const SolverSettings&) const override {
+    const std::unique_ptr<Environment> environment = task.environment();
     environment->reset(limits.seed);
     const StepInfo info = environment->info();
-    MethodResult result;
+    Result result;
     result.best = info.best;
     if (info.feasible) result.metrics = info.metrics;
-    result.solution = start.solution(*environment);
+    result.solution = task.solution(*environment);
     return result;
-  };
-  return method;
+  }
+};
+
+constexpr int64_t kUnlimited = int64_t{1} << 40;
+
+/// It goes on as long as it may: it gets the seconds of the sampled policy.
+bool is_endless(const ChosenSolver& chosen) {
+  return chosen.budget == 0 && !chosen.solver->budget_unit().empty();
 }
 
-std::vector<EvaluationMethod> methods_on(const EvaluationCase& start,
-                                         const std::vector<EvaluationMethod>& further,
-                                         const TrainedPolicy& policy, int64_t samples) {
-  std::vector<EvaluationMethod> all = {no_op(start), policy_episodes(start, policy, true, 1),
-                                       policy_episodes(start, policy, false, samples)};
-  all.insert(all.end(), further.begin(), further.end());
-  const std::vector<EvaluationMethod> baselines = start.baselines();
-  all.insert(all.end(), baselines.begin(), baselines.end());
-  return all;
+std::string budget_text(const ChosenSolver& chosen) {
+  if (is_endless(chosen)) return "as long as the sampled policy";
+  if (chosen.budget == 0) return "";
+  return fmt::format("{} {}", chosen.budget, chosen.solver->budget_unit());
 }
 
 /// The evaluation of one start state under way.
 class StartEvaluation {
  public:
-  StartEvaluation(const EvaluationCase& start, const EvaluationInputs& inputs,
-                  const EvaluationConfig& config)
-      : start_(start), inputs_(inputs), config_(config) {
-    const std::unique_ptr<Environment> environment = start.make();
+  StartEvaluation(const Task& task, const EvaluationInputs& inputs, const EvaluationConfig& config)
+      : task_(task), inputs_(inputs), config_(config) {
+    const std::unique_ptr<Environment> environment = task.environment();
     environment->reset(0);
     spec_ = environment->spec();
     report_.name = spec_.starts.front().name;
@@ -114,8 +54,8 @@ class StartEvaluation {
     report_.initial = environment->info().objective(spec_);
   }
 
-  StartReport run(const std::vector<EvaluationMethod>& methods) {
-    for (const EvaluationMethod& method : methods) compete(method);
+  StartReport run(const std::vector<ChosenSolver>& solvers) {
+    for (const ChosenSolver& solver : solvers) compete(solver);
     for (size_t i = 0; i < solutions_.size(); ++i) verify_and_write(i);
     if (config_.measure) measure();
     describe();
@@ -123,20 +63,21 @@ class StartEvaluation {
   }
 
  private:
-  void compete(const EvaluationMethod& method) {
-    const int64_t seeds = method.draws ? config_.seeds : 1;
+  void compete(const ChosenSolver& chosen) {
+    const std::string name = chosen.solver->name();
+    const int64_t seeds = chosen.solver->draws() ? config_.seeds : 1;
     for (int64_t i = 0; i < seeds; ++i) {
       const uint64_t seed = inputs_.seed + static_cast<uint64_t>(i);
-      inputs_.say(fmt::format("{}: {}, seed {}", report_.name, method.name, seed));
-      MethodResult result = run_once(method, seed);
+      inputs_.say(fmt::format("{}: {}, seed {}", report_.name, name, seed));
+      Result result = run_once(chosen, seed);
       if (i > 0 && !spec_.better(result.best, report_.best.back().best)) continue;
       if (i == 0) {
         report_.best.emplace_back();
         solutions_.emplace_back();
       }
       MethodBest& best = report_.best.back();
-      best.method = method.name;
-      best.budget = method.budget;
+      best.method = name;
+      best.budget = budget_text(chosen);
       best.seed = seed;
       best.best = result.best;
       best.metrics = std::move(result.metrics);
@@ -144,18 +85,23 @@ class StartEvaluation {
     }
   }
 
-  MethodResult run_once(const EvaluationMethod& method, uint64_t seed) {
-    const std::optional<EnvCounters> before = start_.shared_counters();
-    MethodResult result =
-        method.run({seed, method.equal_time ? std::max(1e-3, policy_seconds_) : 0});
+  Result run_once(const ChosenSolver& chosen, uint64_t seed) {
+    const std::string name = chosen.solver->name();
+    const std::optional<EnvCounters> before = task_.shared_counters();
+    SearchOptions limits{.budget = chosen.budget, .seed = seed};
+    if (is_endless(chosen)) {
+      limits.budget = kUnlimited;
+      limits.time_limit = std::max(1e-3, policy_seconds_);
+    }
+    Result result = chosen.solver->run(task_, limits, inputs_.settings);
     if (before) {
-      const EnvCounters after = *start_.shared_counters();
+      const EnvCounters after = *task_.shared_counters();
       result.work.cost_lookups = after.cost_lookups - before->cost_lookups;
       result.work.measurements = after.measurements - before->measurements;
     }
-    if (method.name == kSampled) policy_seconds_ = std::max(policy_seconds_, result.seconds);
+    if (name == PolicySolver::kSampled) policy_seconds_ = std::max(policy_seconds_, result.seconds);
     report_.runs.push_back(
-        {.method = method.name,
+        {.method = name,
          .seed = seed,
          .best = result.best,
          .improvement_percent = spec_.improvement_percent(report_.initial, result.best),
@@ -168,16 +114,16 @@ class StartEvaluation {
     return result;
   }
 
-  /// The first method that ended at an equal solution.
+  /// The first solver that ended at an equal solution.
   size_t first_equal(size_t index) const {
     size_t first = 0;
     while (first < index &&
-           !(solutions_[first] != nullptr && start_.equal(*solutions_[first], *solutions_[index])))
+           !(solutions_[first] != nullptr && task_.equal(*solutions_[first], *solutions_[index])))
       ++first;
     return first;
   }
 
-  /// The start state's own solution is that of method 0.
+  /// The start state's own solution is that of solver 0.
   void verify_and_write(size_t index) {
     if (index == 0 || solutions_[index] == nullptr) return;
     MethodBest& best = report_.best[index];
@@ -186,7 +132,7 @@ class StartEvaluation {
       return;
     }
     inputs_.say(fmt::format("{}: verify the result of {}", report_.name, best.method));
-    best.artifact = start_.write(*solutions_[index], best.method, inputs_.directory);
+    best.artifact = task_.write(*solutions_[index], best.method, inputs_.directory);
   }
 
   /// Equal solutions once.
@@ -200,7 +146,7 @@ class StartEvaluation {
       if (first == i) distinct.push_back(solutions_[i]);
     }
     inputs_.say(fmt::format("{}: measure {} rounds", report_.name, config_.rounds));
-    const Measurements measured = start_.measure(distinct, config_.rounds);
+    const Measurements measured = task_.measure(distinct, config_.rounds);
     if (!measured.refused.empty())
       inputs_.say(fmt::format("{}: not measured: {}", report_.name, measured.refused));
     if (measured.results.empty()) return;
@@ -209,13 +155,13 @@ class StartEvaluation {
   }
 
   void describe() {
-    std::vector<FinishedMethod> finished;
+    std::vector<Solved> finished;
     for (size_t i = 0; i < solutions_.size(); ++i)
       finished.push_back({report_.best[i].method, solutions_[i], report_.best[i].artifact});
-    report_.described = start_.describe(finished);
+    report_.described = task_.describe(finished);
   }
 
-  const EvaluationCase& start_;
+  const Task& task_;
   const EvaluationInputs& inputs_;
   const EvaluationConfig& config_;
   EnvSpec spec_;
@@ -226,23 +172,14 @@ class StartEvaluation {
 
 }  // namespace
 
-EvaluationMethod policy_episodes(const EvaluationCase& start, const TrainedPolicy& policy,
-                                 bool greedy, int64_t episodes) {
-  EvaluationMethod method;
-  method.name = greedy ? "policy (greedy)" : kSampled;
-  if (!greedy) method.budget = fmt::format("the best of {} episodes", episodes);
-  method.draws = !greedy;
-  method.run = [&start, policy, greedy, episodes](const MethodLimits& limits) {
-    return PolicyRun(start, policy, limits.seed).play(greedy, episodes);
-  };
-  return method;
-}
-
-StartReport evaluate_start(const EvaluationCase& start,
-                           const std::vector<EvaluationMethod>& further,
+StartReport evaluate_start(const Task& task, std::span<const ChosenSolver> others,
                            const EvaluationInputs& inputs, const EvaluationConfig& config) {
-  return StartEvaluation(start, inputs, config)
-      .run(methods_on(start, further, inputs.policy, config.samples));
+  const NoOp no_op;
+  const PolicySolver greedy(inputs.policy, /*greedy=*/true), sampled(inputs.policy, false);
+  std::vector<ChosenSolver> solvers = {{&no_op, 0}, {&greedy, 0}, {&sampled, config.samples}};
+  for (const ChosenSolver& other : others)
+    if (other.solver->unsuited(task).empty()) solvers.push_back(other);
+  return StartEvaluation(task, inputs, config).run(solvers);
 }
 
 }  // namespace reverie

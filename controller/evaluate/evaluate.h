@@ -2,13 +2,14 @@
 
 #include <functional>
 #include <map>
+#include <span>
 #include <string>
 #include <vector>
 
 #include "controller/train/trained_policy.h"
 #include "core/base/config.h"
 #include "datasets/history.h"
-#include "env/evaluation.h"
+#include "env/solver.h"
 #include "worldmodel/memory/open_loop.h"
 
 namespace reverie {
@@ -52,7 +53,7 @@ struct MethodRun {
 /// The best run of a method, and what was made of it.
 struct MethodBest {
   std::string method;
-  std::string budget;  ///< EvaluationMethod::budget
+  std::string budget;  ///< what it was given, for a person; may be empty
   uint64_t seed = 0;
   double best = 0;
   std::vector<double> metrics;
@@ -66,7 +67,7 @@ struct StartReport {
   std::vector<double> metrics;  ///< of the start state
   std::vector<MethodRun> runs;
   std::vector<MethodBest> best;  ///< per method, in the order of the methods; no-op first
-  CaseDescription described;
+  TaskDescription described;
 };
 
 /// One row of the learning curves.
@@ -89,7 +90,7 @@ struct EvaluationReport {
   History history;                    ///< of the policy; a step that it lacks is not recorded
   WorldQuality world;
   EnvSpec spec;                        ///< of the environment
-  std::string estimated_by;            ///< EvaluationCases::estimated_by
+  std::string estimated_by;            ///< Tasks::estimated_by
   std::vector<std::string> sentences;  ///< the environment's
   std::vector<StartReport> starts;
   std::vector<LearningRow>
@@ -106,19 +107,13 @@ struct EvaluationInputs {
   TrainedPolicy policy;
   std::string directory;  ///< of the report
   uint64_t seed = 0;
+  SolverSettings settings;
   std::function<void(const std::string&)> say;  ///< what is being done
 };
 
-/// The policy as a method: the best state of so many episodes of the real environment, greedy or
-/// sampled ones. The environment is seen by the names that the policy knows (env/translated.h).
-EvaluationMethod policy_episodes(const EvaluationCase& start, const TrainedPolicy& policy,
-                                 bool greedy, int64_t episodes);
-
-/// Runs no-op, the policy (greedy; sampled), `further` methods and the environment's baselines on
-/// one start state. Lets the environment verify, write and measure the best of each. InputError
-/// when a result is wrong.
-StartReport evaluate_start(const EvaluationCase& start,
-                           const std::vector<EvaluationMethod>& further,
+/// Runs no-op, the policy (greedy; sampled) and the others, as far as they suit, on one task. Lets
+/// the environment verify, write and measure the best of each. InputError when a result is wrong.
+StartReport evaluate_start(const Task& task, std::span<const ChosenSolver> others,
                            const EvaluationInputs& inputs, const EvaluationConfig& config);
 
 }  // namespace reverie

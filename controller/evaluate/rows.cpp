@@ -129,7 +129,13 @@ std::string budgets(const EvaluationReport& report) {
   if (!report.starts.empty())
     for (const MethodBest& best : report.starts.front().best)
       if (!best.budget.empty()) given.push_back(best.method + ": " + best.budget);
-  std::string text = fmt::format(
+  std::vector<std::string> names;
+  if (!report.starts.empty())
+    for (const MethodBest& best : report.starts.front().best)
+      if (best.method != "no-op" && !best.method.starts_with("policy"))
+        names.push_back(best.method);
+  std::string text = names.empty() ? "" : fmt::format("Compared with {}. ", fmt::join(names, ", "));
+  text += fmt::format(
       "Each method stands by its best result. Methods that draw run with {} "
       "seeds: best, and mean of the runs.",
       report.config.seeds);

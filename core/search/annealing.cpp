@@ -1,9 +1,10 @@
 #include <algorithm>
 #include <cmath>
 
+#include "core/base/error.h"
 #include "core/search/algorithms.h"
 
-namespace reverie {
+namespace reverie::search {
 namespace {
 
 /// How many moves of each kind there are, for drawing one of all.
@@ -39,8 +40,7 @@ struct Schedule {
   }
 };
 
-Schedule schedule_for(const SearchRun& run) {
-  const AnnealingOptions& options = run.options().annealing;
+Schedule schedule_for(const SearchRun& run, const Annealing& options) {
   MoveTable table;
   table.count(run.start());
   Schedule schedule;
@@ -67,12 +67,47 @@ void anneal(Walk& walk, SearchRun& run, const Schedule& schedule, Rng& rng) {
   }
 }
 
+/// Of some moves of the state, the median size of those that change anything; 1 where none does.
+double typical_change(Walk& walk, SearchRun& run, Rng& rng) {
+  constexpr int kTypical = 64;
+  MoveTable table;
+  table.count(walk.state());
+  std::vector<double> changes{1};
+  for (int i = 0; i < kTypical && table.total() > 0 && !run.out_of_time(); ++i)
+    if (const double change = walk.change(table.draw(walk.state(), rng)); change != 0)
+      changes.push_back(std::abs(change));
+  std::ranges::nth_element(changes, changes.begin() + std::ssize(changes) / 2);
+  return changes[changes.size() / 2];
+}
+
+/// One chain that lasts as long as there is time.
+void anneal_once(SearchRun& run, const Annealing& options) {
+  if (run.options().time_limit <= 0)
+    throw InputError("annealing.sweeps=0: one chain needs a time limit, which it lasts");
+  Rng rng(run.options().seed);
+  Walk walk(run);
+  const double hot = options.hot * typical_change(walk, run, rng);
+  MoveTable table;
+  table.count(walk.state());
+  while (!run.out_of_time() && table.total() > 0) {
+    const double used = run.elapsed() / run.options().time_limit;
+    const double temperature = hot * std::pow(options.cold / options.hot, used);
+    const Move move = table.draw(walk.state(), rng);
+    const double change = walk.change(move);
+    if (change > 0 && rng.uniform() >= std::exp(-change / temperature)) continue;
+    if (!walk.take(move)) continue;
+    table.count(walk.state());
+    run.count_expansion();
+  }
+}
+
 }  // namespace
 
-void run_annealing(SearchRun& run) {
+void Annealing::operator()(SearchRun& run) const {
+  if (sweeps == 0) return anneal_once(run, *this);
   const SearchOptions& options = run.options();
   if (options.budget > 0) begin_greedily(run);
-  const Schedule schedule = schedule_for(run);
+  const Schedule schedule = schedule_for(run, *this);
   const std::vector<Move> path = run.best_path();
   const Rng seeds(options.seed);
   run_walks(run, options.budget - 1, [&](SearchRun& part, int64_t i) {
@@ -85,4 +120,4 @@ void run_annealing(SearchRun& run) {
   if (!run.out_of_time()) run.out_of_budget();
 }
 
-}  // namespace reverie
+}  // namespace reverie::search

@@ -6,7 +6,7 @@
 #include "core/search/algorithms.h"
 #include "core/search/known_states.h"
 
-namespace reverie {
+namespace reverie::search {
 namespace {
 
 /// A state of the beam.
@@ -27,8 +27,11 @@ struct Candidate {
 class BeamSearch {
  public:
   /// `guide` may be null: the cheapest are the best.
-  BeamSearch(SearchRun& run, const BeamGuide* guide)
-      : run_(run), guide_(guide), left_(run.options().budget) {}
+  BeamSearch(SearchRun& run, const Beam& beam, const BeamGuide* guide)
+      : run_(run),
+        width_(static_cast<size_t>(beam.width)),
+        guide_(guide),
+        left_(run.options().budget) {}
 
   void search() {
     beam_.push_back({.at = run_.reached_start()});
@@ -97,11 +100,10 @@ class BeamSearch {
 
   /// The first new ones make up the next beam.
   void choose(const std::vector<Candidate>& candidates) {
-    const auto width = static_cast<size_t>(run_.options().beam.width);
     std::vector<Member> next;
-    for (size_t at = 0; at < candidates.size() && next.size() < width && !run_.out_of_time();) {
+    for (size_t at = 0; at < candidates.size() && next.size() < width_ && !run_.out_of_time();) {
       const std::span chosen =
-          std::span(candidates).subspan(at, std::min(width - next.size(), candidates.size() - at));
+          std::span(candidates).subspan(at, std::min(width_ - next.size(), candidates.size() - at));
       std::vector<Reached> built = build(chosen);
       for (size_t i = 0; i < built.size(); ++i)
         if (built[i].state != nullptr && enters(built[i]))
@@ -139,6 +141,7 @@ class BeamSearch {
   }
 
   SearchRun& run_;
+  size_t width_;
   const BeamGuide* guide_;
   int64_t left_;
   std::vector<Member> beam_;
@@ -147,16 +150,16 @@ class BeamSearch {
 
 }  // namespace
 
-void run_beam(SearchRun& run) {
-  if (run.options().greedy_first) begin_greedily(run);
-  BeamSearch(run, nullptr).search();
-  if (run.report().stopped_by == StoppedBy::kBudget) finish_greedily(run);
+void Beam::operator()(SearchRun& run) const {
+  if (greedy_first) begin_greedily(run);
+  BeamSearch(run, *this, nullptr).search();
+  if (finish && run.report().stopped_by == StoppedBy::kBudget) finish_greedily(run);
 }
 
-void run_guided_beam(SearchRun& run, const BeamGuide& guide) {
-  if (run.options().greedy_first) begin_greedily(run);
-  BeamSearch(run, &guide).search();
-  if (!run.out_of_time()) finish_greedily(run);
+void run_guided_beam(SearchRun& run, const Beam& beam, const BeamGuide& guide) {
+  if (beam.greedy_first) begin_greedily(run);
+  BeamSearch(run, beam, &guide).search();
+  if (beam.finish && !run.out_of_time()) finish_greedily(run);
 }
 
-}  // namespace reverie
+}  // namespace reverie::search

@@ -1,15 +1,14 @@
 #include "core/search/algorithms.h"
 #include "core/search/best_first.h"
 
-namespace reverie {
+namespace reverie::search {
 
-void run_exhaustive(SearchRun& run) {
-  const SearchOptions& options = run.options();
+void Exhaustive::operator()(SearchRun& run) const {
   BestFirst how;
-  how.budget = options.exhaustive.states;
-  if (options.exhaustive.bound > 0) how.bound = options.exhaustive.bound;
+  how.budget = states;
+  if (bound > 0) how.bound = bound;
   const BestFirstEnd end = search_best_first(run, how);
-  if (end.exhausted && !end.dropped && !options.classes) run.saw_all();
+  if (end.exhausted && !end.dropped && !run.start().leaves_out()) run.saw_all();
 }
 
-}  // namespace reverie
+}  // namespace reverie::search

@@ -21,21 +21,29 @@ std::vector<Move> gaining_moves(Walk& walk, SearchRun& run) {
   return moves;
 }
 
+/// Whether the move does not lead from a state that may be a result to one that may not.
+bool keeps_feasible(const Problem& state, const Move& move) {
+  if (!state.may_be_infeasible() || !state.feasible()) return true;
+  const std::unique_ptr<Problem> next = state.copy();
+  return !next->apply(move) || next->feasible();
+}
+
 }  // namespace
 
 void descend(Walk& walk, SearchRun& run) {
   for (bool moved = true; moved && !run.out_of_time();) {
     run.count_expansion();
     const std::vector<Move> moves = gaining_moves(walk, run);
-    moved =
-        std::any_of(moves.begin(), moves.end(), [&](const Move& move) { return walk.take(move); });
+    moved = std::any_of(moves.begin(), moves.end(), [&](const Move& move) {
+      return keeps_feasible(walk.state(), move) && walk.take(move);
+    });
   }
 }
 
-void run_greedy(SearchRun& run) { begin_greedily(run); }
+void search::Greedy::operator()(SearchRun& run) const { begin_greedily(run); }
 
 SearchOutcome solve(std::shared_ptr<const Problem> start, const SearchOptions& options,
-                    const std::function<void(SearchRun&)>& search) {
+                    const Search& search) {
   SearchRun run(std::move(start), options);
   search(run);
   return run.finish();

@@ -46,6 +46,8 @@ class Problem {
   /// Of the moves of a kind those that a search looks at, where some look alike; by default all.
   virtual int candidates(int kind) const { return moves(kind); }
   virtual Move candidate(int kind, int i) const { return move(kind, i); }
+  /// Whether there may be moves that are no candidates.
+  virtual bool leaves_out() const { return false; }
   /// The cost of the state that a move leads to less cost(). By default a copy takes the move.
   virtual double change(const Move& move) const;
   /// Whether `apply` takes the move.

@@ -1,6 +1,6 @@
 #include "core/search/algorithms.h"
 
-namespace reverie {
+namespace reverie::search {
 
 Walk walk_at_random(SearchRun& run, size_t steps, Rng rng) {
   Walk walk(run);
@@ -22,7 +22,7 @@ size_t random_walk_length(const std::shared_ptr<const Problem>& start, SearchOpt
   return walk_length(greedy);
 }
 
-void run_random(SearchRun& run) {
+void RandomWalks::operator()(SearchRun& run) const {
   const size_t steps = random_walk_length(run.shared_start(), run.options());
   const Rng rng(run.options().seed);
   run_walks(run, run.options().budget, [&](SearchRun& part, int64_t i) {
@@ -31,4 +31,4 @@ void run_random(SearchRun& run) {
   if (!run.out_of_time()) run.out_of_budget();
 }
 
-}  // namespace reverie
+}  // namespace reverie::search

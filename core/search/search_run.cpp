@@ -176,7 +176,6 @@ void begin_greedily(SearchRun& run) {
 }
 
 void finish_greedily(SearchRun& run) {
-  if (!run.options().finish) return;
   Walk walk(run);
   const std::vector<Move> path = run.best_path();
   walk.follow(path);

@@ -5,9 +5,11 @@
 #include <memory>
 #include <optional>
 #include <span>
+#include <string>
 #include <string_view>
 #include <vector>
 
+#include "core/base/json.h"
 #include "core/base/parallel.h"
 #include "core/base/random.h"
 #include "core/search/options.h"
@@ -18,6 +20,15 @@ namespace reverie {
 enum class StoppedBy : uint8_t { kExhausted, kBudget, kTimeLimit, kInterrupt };
 /// "exhausted", "budget", "time limit", "interrupt".
 std::string_view name_of(StoppedBy reason);
+
+/// What an algorithm has to say of its own, such as how large a structure it built.
+class SearchDetails {
+ public:
+  virtual ~SearchDetails() = default;
+  virtual std::string name() const = 0;  ///< of the algorithm: "saturation"
+  virtual std::string sentence() const = 0;
+  virtual Json json() const = 0;  ///< an object
+};
 
 /// How a search went, whatever the problem.
 struct SearchReport {
@@ -32,6 +43,7 @@ struct SearchReport {
   /// Every state that can be reached within its bounds was looked at: none is cheaper.
   bool optimal = false;
   StoppedBy stopped_by = StoppedBy::kExhausted;
+  std::shared_ptr<const SearchDetails> details = nullptr;  ///< null: nothing
 };
 
 /// A state that was the best when it was found.
@@ -87,6 +99,7 @@ class SearchRun {
   void stopped(StoppedBy reason) { outcome_.stopped_by = reason; }
   void out_of_budget() { stopped(StoppedBy::kBudget); }
   void saw_all() { outcome_.optimal = true; }
+  void tell(std::shared_ptr<const SearchDetails> details) { outcome_.details = std::move(details); }
   void count_expansion();
   void count_candidate() { ++outcome_.candidates; }
   void count_candidates(int64_t count) { outcome_.candidates += count; }
@@ -171,14 +184,14 @@ class Walk {
 std::optional<Move> draw_move(const Problem& state, Rng& rng);
 
 /// Descends greedily from where the walk stands: each step takes the move that lowers the cost
-/// most, the first one among equals.
+/// most, the first one among equals. From a feasible state none leads to an infeasible one.
 void descend(Walk& walk, SearchRun& run);
 
 /// Greedy search, to begin with. Searches that may end above it in little time have it as their
 /// first best, so that none of them comes out worse where greedy search fits into the time.
 void begin_greedily(SearchRun& run);
 
-/// Descends greedily from the best, if the options ask for it.
+/// Descends greedily from the best.
 void finish_greedily(SearchRun& run);
 
 /// The mean gain of a step on the path to the best so far, which greedy found; a thousandth of the

@@ -5,7 +5,7 @@
 
 #include "core/search/algorithms.h"
 
-namespace reverie {
+namespace reverie::search {
 namespace {
 
 struct Edge {
@@ -37,7 +37,7 @@ struct Leaf {
 
 class TreeSearch {
  public:
-  TreeSearch(SearchRun& run, const MctsOptions& options)
+  TreeSearch(SearchRun& run, const Mcts& options)
       : run_(run), options_(options), seeds_(run.options().seed) {}
 
   void search() {
@@ -204,7 +204,7 @@ class TreeSearch {
   }
 
   SearchRun& run_;
-  const MctsOptions& options_;
+  const Mcts& options_;
   Rng seeds_;
   int64_t rounds_ = 0;
   std::vector<Node> nodes_;
@@ -215,6 +215,6 @@ class TreeSearch {
 
 }  // namespace
 
-void run_tree_search(SearchRun& run) { TreeSearch(run, run.options().mcts).search(); }
+void Mcts::operator()(SearchRun& run) const { TreeSearch(run, *this).search(); }
 
-}  // namespace reverie
+}  // namespace reverie::search

@@ -11,6 +11,8 @@ namespace reverie {
 
 /// Settings of the environment `adapt`. Its scenarios are env.inputs.
 struct AdaptConfig {
+  static constexpr char kKind[] = "adapt";
+
   AdaptReward reward = AdaptReward::kAccuracy;
   int final_epochs = 0;
   TrainingConfig train;
@@ -23,18 +25,6 @@ struct AdaptConfig {
             "The result is the mean accuracy of so many last epochs; 0: as a table says, else 3",
             at_least(0));
     v.section("train", train, "How networks are trained, where they are no table");
-  }
-};
-
-/// What a policy is compared with in adaptation.
-struct AdaptEvaluationConfig {
-  std::vector<std::string> fixed;
-
-  template <class V>
-  void fields(V& v) {
-    v.field("fixed", fixed,
-            "A fixed sequence to compare with, a decision each: 'go on', or 'deepen conv1', with "
-            "' at 0.003' behind it where rates are offered (without, the lowest); empty: none");
   }
 };
 

@@ -45,6 +45,8 @@ struct PlacementEnvConfig {
 
 /// Settings of the environment `placement`. Its graphs are env.inputs.
 struct PlacementConfig {
+  static constexpr char kKind[] = "placement";
+
   std::string devices = "2xv100-nvlink";
   int max_groups = 64;
   PlacementInputConfig input;
@@ -61,16 +63,6 @@ struct PlacementConfig {
             at_least(1));
     input.fields(v);
     environment.fields(v);
-  }
-};
-
-/// What a policy is compared with in placement.
-struct PlacementEvaluationConfig {
-  int64_t evaluations = 1000;
-
-  template <class V>
-  void fields(V& v) {
-    v.field("evaluations", evaluations, "Placements that each search may simulate", at_least(1));
   }
 };
 

@@ -26,19 +26,15 @@ struct MeasureConfig {
   }
 };
 
-/// What a policy is compared with, and how results are checked.
-struct RewriteEvaluationConfig {
-  int64_t taso_budget = 100;
-  double alpha = 1.05;
-  int64_t rule_orders = 50;
+/// How results are checked.
+struct RewriteTaskConfig {
+  static constexpr char kKind[] = "rewrite";
+
   std::string machine;
   int64_t verify_inputs = 2;
 
   template <class V>
   void fields(V& v) {
-    v.field("taso_budget", taso_budget, "Expansions of the backtracking search", at_least(1));
-    v.field("alpha", alpha, "And its alpha", at_least(1));
-    v.field("rule_orders", rule_orders, "Random rule orders of which the best counts", at_least(1));
     v.field("machine", machine,
             "Where results are measured: " + known_machines() +
                 "; empty: where costs are measured, else cpu");
@@ -49,6 +45,8 @@ struct RewriteEvaluationConfig {
 
 /// Settings of the environment `rewrite`.
 struct RewriteConfig {
+  static constexpr char kKind[] = "rewrite";
+
   std::vector<std::string> shapes;
   std::vector<std::string> dims;
   std::vector<std::string> rules;

@@ -13,8 +13,8 @@
 #include "core/base/tally.h"
 #include "core/base/words.h"
 #include "core/ir/structural_hash.h"
-#include "core/search/file_cost.h"
 #include "env/rewrite/features.h"
+#include "env/rewrite/optimize/file_cost.h"
 
 namespace reverie {
 namespace {
@@ -28,7 +28,7 @@ int default_horizon(const RewriteState& start) {
   const std::vector<NodeId> nodes = graph.nodes();
   const auto work = static_cast<int>(
       std::count_if(nodes.begin(), nodes.end(), [&](NodeId node) { return graph.is_work(node); }));
-  const auto depth = static_cast<int>(greedy_search(start, {}).rewrites.size());
+  const auto depth = static_cast<int>(search_rewrites(start, {}, search::Greedy()).rewrites.size());
   return std::clamp(std::max(2 * depth, work / 4), kLeastHorizon, kMostHorizon);
 }
 

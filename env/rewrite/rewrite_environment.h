@@ -8,10 +8,10 @@
 #include "core/base/config.h"
 #include "core/cost/relative_times.h"
 #include "core/rules/rewrite_state.h"
-#include "core/search/search.h"
 #include "env/environment.h"
 #include "env/rewrite/regions.h"
 #include "env/rewrite/reward.h"
+#include "env/rewrite/search/search.h"
 
 namespace reverie {
 

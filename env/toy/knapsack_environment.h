@@ -10,6 +10,8 @@
 namespace reverie {
 
 struct KnapsackConfig {
+  static constexpr char kKind[] = "knapsack";
+
   int items = 4;
   int start_states = 2;
   int horizon =

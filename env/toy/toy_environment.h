@@ -10,6 +10,8 @@
 namespace reverie {
 
 struct ToyConfig {
+  static constexpr char kKind[] = "toy";
+
   int blocks = 3;
   int start_states = 1;
   int horizon = 0;  ///< 0: 6 per block; no setting of its own, but env.horizon

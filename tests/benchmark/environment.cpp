@@ -2,9 +2,9 @@
 
 #include "core/base/random.h"
 #include "core/models/models.h"
-#include "core/search/search.h"
-#include "env/registry/rewrite_kind.h"
+#include "env/rewrite/measure_graphs.h"
 #include "env/rewrite/rewrite_environment.h"
+#include "env/rewrite/search/search.h"
 #include "tests/support/random_actions.h"
 
 namespace reverie::bench {
@@ -73,9 +73,8 @@ void TasoCandidates(benchmark::State& state, const char* name) {
   const auto rules = std::make_shared<const RuleSet>(RuleSet::builtin());
   const RewriteState start(model(name), rules, make_cost_model("roofline:t4"));
   int64_t candidates = 0;
-  SearchOptions options;
-  options.finish = false;
-  for (auto _ : state) candidates += taso_search(start, options).candidates;
+  for (auto _ : state)
+    candidates += search_rewrites(start, {}, search::Taso{.finish = false}).candidates;
   state.SetItemsProcessed(candidates);
 }
 BENCHMARK_CAPTURE(TasoCandidates, bert_base, "bert_base")->Unit(benchmark::kMillisecond);

@@ -52,23 +52,23 @@ TEST(EnvironmentProblemTest, SearchesFindTheOptimumThatGreedyMisses) {
   const ToyEnvironment environment = toy();
   SearchOptions options;
   options.budget = 400;
-  options.alpha = 2;
-  options.beam.width = 200;
-  ASSERT_GT(solve(problem(environment), options, run_greedy).best.cost, optimum(environment));
-  for (const auto search : {run_exhaustive, run_taso, run_beam, run_tree_search}) {
+  ASSERT_GT(solve(problem(environment), options, search::Greedy()).best.cost, optimum(environment));
+  for (const Search& search : std::vector<Search>{search::Exhaustive(), search::Taso{.alpha = 2},
+                                                  search::Beam{.width = 200}, search::Mcts()}) {
     const SearchOutcome outcome = solve(problem(environment), options, search);
     EXPECT_EQ(outcome.best.cost, optimum(environment));
     ToyEnvironment played = toy();
     for (const Move& move : outcome.best.path) played.step(action_of(move));
     EXPECT_EQ(objective(played), outcome.best.cost);
   }
-  EXPECT_TRUE(solve(problem(environment), options, run_exhaustive).optimal);
+  EXPECT_TRUE(solve(problem(environment), options, search::Exhaustive()).optimal);
 }
 
 TEST(EnvironmentProblemTest, EntitiesAreNoOtherProblem) {
   SearchOptions options;
   options.budget = 20;
-  for (const auto search : {run_greedy, run_taso, run_exhaustive})
+  for (const Search& search :
+       std::vector<Search>{search::Greedy(), search::Taso(), search::Exhaustive()})
     EXPECT_EQ(solve(problem(toy()), options, search).best.cost,
               solve(problem(toy(0, 2, true)), options, search).best.cost);
 }
@@ -76,7 +76,7 @@ TEST(EnvironmentProblemTest, EntitiesAreNoOtherProblem) {
 TEST(EnvironmentProblemTest, MoreIsBetterAndTheResultIsFeasible) {
   for (int start = 0; start < 3; ++start) {
     const KnapsackEnvironment environment = knapsack(start);
-    const SearchOutcome outcome = solve(problem(environment), {}, run_exhaustive);
+    const SearchOutcome outcome = solve(problem(environment), {}, search::Exhaustive());
     EXPECT_EQ(-outcome.best.cost, environment.optimal_value(start));
     KnapsackEnvironment played = knapsack(start);
     for (const Move& move : outcome.best.path) played.step(action_of(move));
@@ -88,8 +88,7 @@ TEST(EnvironmentProblemTest, MoreIsBetterAndTheResultIsFeasible) {
 TEST(EnvironmentProblemTest, TheHorizonEndsPaths) {
   SearchOptions options;
   options.budget = 3000;
-  options.beam.width = 200;
-  const SearchOutcome outcome = solve(problem(toy(2)), options, run_beam);
+  const SearchOutcome outcome = solve(problem(toy(2)), options, search::Beam{.width = 200});
   EXPECT_LE(outcome.best.path.size(), 2u);
   EXPECT_GT(outcome.best.cost, optimum(toy()));
   EXPECT_EQ(outcome.stopped_by, StoppedBy::kExhausted);
@@ -100,11 +99,11 @@ TEST(EnvironmentProblemTest, TreeSearchGoesNoFurtherThanAnEpisode) {
   SearchOptions options;
   options.budget = 400;
   for (const int horizon : {3, 5, 8}) {
-    const SearchOutcome outcome = solve(problem(toy(horizon)), options, run_tree_search);
+    const SearchOutcome outcome = solve(problem(toy(horizon)), options, search::Mcts());
     EXPECT_LE(outcome.best.path.size(), static_cast<size_t>(horizon));
   }
   const KnapsackEnvironment environment = knapsack(0);
-  EXPECT_EQ(-solve(problem(environment), options, run_tree_search).best.cost,
+  EXPECT_EQ(-solve(problem(environment), options, search::Mcts()).best.cost,
             environment.optimal_value(0));
 }
 
@@ -114,7 +113,8 @@ TEST(EnvironmentProblemTest, WhatIsNotAllowedIsNotReached) {
   const auto bounded = std::make_shared<const EnvironmentProblem>(
       start, [&](const Environment& state) { return objective(state) < limit; });
   SearchOptions options;
-  for (const auto search : {run_exhaustive, run_taso, run_beam, run_random}) {
+  for (const Search& search : std::vector<Search>{search::Exhaustive(), search::Taso(),
+                                                  search::Beam(), search::RandomWalks()}) {
     SearchRun run(bounded, options, [&](const Problem& state, std::span<const Move> path) {
       EXPECT_TRUE(path.empty() || objective(environment_problem(state).environment()) < limit);
     });

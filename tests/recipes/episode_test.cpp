@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "core/base/random.h"
-#include "env/registry/registry.h"
+#include "env/kind.h"
 
 namespace reverie {
 namespace {

@@ -5,7 +5,7 @@
 #include "core/ir/text.h"
 #include "core/onnx/export.h"
 #include "core/onnx/import.h"
-#include "core/search/search.h"
+#include "env/rewrite/search/search.h"
 #include "tests/support/temporary_directory.h"
 
 namespace reverie {
@@ -16,7 +16,7 @@ void optimize() {
   const ImportedModel model = import_onnx("model.onnx");
   const auto rules = std::make_shared<const RuleSet>(RuleSet::builtin());
   const RewriteState start(model.graph, rules, make_cost_model("roofline:cpu"));
-  export_onnx(greedy_search(start, {}).best, model.info, "better.onnx");
+  export_onnx(search_rewrites(start, {}, search::Greedy()).best, model.info, "better.onnx");
 }
 
 TEST(ReadmeExample, WritesAModelWithFewerNodes) {

@@ -1,5 +1,6 @@
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
 #include <sstream>
@@ -64,6 +65,30 @@ TEST(RecipePages, ShowCodeThatStandsInTheFilesTheyName) {
           << block.text;
     }
   }
+}
+
+/// Paths that the last section of a recipe lists, in its bullets; "if" and what follows is not
+/// counted.
+int touched_files(const std::string& page) {
+  std::ifstream text(fs::path(REVERIE_SOURCE_DIR) / "tests/recipes" / page);
+  EXPECT_TRUE(text.good()) << page;
+  int files = 0;
+  bool listed = false;
+  for (std::string line; std::getline(text, line);) {
+    if (line.starts_with("## ")) listed = line == "## Touched files";
+    if (!listed || !line.starts_with("- ")) continue;
+    const std::string sure = line.substr(0, line.find(" if "));
+    files += static_cast<int>(std::ranges::count(sure, '`')) / 2;
+  }
+  return files;
+}
+
+TEST(RecipePages, TouchFewFiles) {
+  EXPECT_EQ(touched_files("search.md"), 2) << "itself and its test";
+  EXPECT_EQ(touched_files("environment.md"), 2) << "its folder and its test";
+  EXPECT_EQ(touched_files("encoder.md"), 2) << "itself and its test";
+  EXPECT_EQ(touched_files("operator.md"), 3) << "its row, its kernel and its case";
+  EXPECT_EQ(touched_files("subcommand.md"), 3) << "itself, a declaration and a call";
 }
 
 }  // namespace

@@ -84,7 +84,7 @@ for trial in 1 2 3; do
   train --out broken --quiet --resume >out 2>err || fails "trial $trial: $(cat err)"
   diff -r whole broken || fails "trial $trial: killed and resumed it is another run"
 done
-((kills >= 4)) || fails "only $kills runs were killed"
+((kills >= 2)) || fails "only $kills runs were killed"
 
 # Processors leave between the decisions of a plan.
 "$reverie" adapt network.yaml --data data --budget 12 --method thompson --episodes 3 --seed 3 "${few[@]}" \

@@ -76,7 +76,7 @@ mkdir twin
 cp model.onnx twin/
 twins() {
   learn evaluate model.onnx twin/model.onnx --policy "$1" --out twins --seed 1 --set evaluate.measure=false \
-    --set evaluate.seeds=1 --set evaluate.samples=1 --set evaluate.rewrite.taso_budget=5 --set evaluate.rewrite.rule_orders=2 --quiet \
+    --set evaluate.seeds=1 --set evaluate.samples=1 --solvers random,greedy,rulelist:2,taso:5 --quiet \
     "${@:2}"
 }
 twins policy/policy.pt >/dev/null

@@ -4,7 +4,7 @@
 #include <optional>
 
 #include "core/base/random.h"
-#include "core/search/egraph/extraction.h"
+#include "env/rewrite/search/egraph/extraction.h"
 
 namespace reverie::testing {
 

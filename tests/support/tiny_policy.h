@@ -7,7 +7,8 @@
 #include "core/base/files.h"
 #include "core/cost/cost_model.h"
 #include "core/ir/text.h"
-#include "env/registry/registry.h"
+#include "env/kind.h"
+#include "env/rewrite/rewrite_config.h"
 #include "tests/support/untrained_world.h"
 
 namespace reverie::testing {
@@ -45,7 +46,7 @@ struct TinyPolicy {
     Checkpoint checkpoint = world.checkpoint();
     checkpoint.kind = "policy";
     EnvironmentConfig environment;
-    environment.rewrite.environment = env;
+    environment.of<RewriteConfig>().environment = env;
     checkpoint.configs["environment"] = dump_config(environment);
     store_policy(checkpoint, *make_trainer(world.world->spec(), config, 1), config, 1);
     save_checkpoint(path, checkpoint);

@@ -7,7 +7,7 @@
 #include <sstream>
 
 #include "core/report/svg.h"
-#include "core/search/file_cost.h"
+#include "env/rewrite/optimize/file_cost.h"
 #include "tests/support/markup.h"
 
 namespace reverie {
@@ -67,7 +67,7 @@ struct Trial {
   }
   void search() {
     result = optimize(Subject(read.graph), std::make_shared<const RuleSet>(rules), cost,
-                      greedy_search, config);
+                      on_rewrites(search::Greedy()), config);
   }
   /// As if the first contender had won.
   void confirm() {
@@ -130,7 +130,7 @@ TEST(OptimizeReport, SaysAllThatTheConsoleSays) {
   run.result.objections = {"rewrite 3 of 4 is left out: a > b"};
   run.result.estimates = 3;
   run.result.search.forgotten = 4;
-  run.result.search.saturation = SaturationReport();
+  run.result.search.details = std::make_shared<SaturationReport>();
   run.result.verified.left_out = {"1 of 2 sets of inputs"};
   run.result.verified.unverified_nodes = 2;
   run.result.verified.not_run = "Gather: index 7";

@@ -3,6 +3,7 @@
 #include <cstdint>
 
 #include "core/base/config.h"
+#include "core/search/algorithms.h"
 
 namespace reverie {
 
@@ -14,13 +15,14 @@ inline EnumNames<PolicySearchKind> enum_names(PolicySearchKind) {
 }
 
 /// How a policy guides a beam; see run_guided_beam.
-struct GuideOptions {
+struct GuideOptions : search::Beam {
   double gain_weight = 1;
   int64_t actions = 64;
   int64_t batch = 8;
 
   template <class V>
   void fields(V& v) {
+    Beam::fields(v);
     v.field("gain_weight", gain_weight,
             "What a percent gained is worth beside the log-probability of a way (beam)",
             at_least(0));

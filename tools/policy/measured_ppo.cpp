@@ -1,7 +1,7 @@
 #include "tools/policy/measured_ppo.h"
 
-#include "core/search/measured_run.h"
 #include "env/rewrite/rewrite_environment.h"
+#include "env/rewrite/search/measured_run.h"
 
 namespace reverie {
 namespace {
@@ -67,7 +67,7 @@ MeasuredArm ppo_on_measurements(const MeasuredPpoConfig& config) {
   return [config](MeasuredRun& run) {
     const uint64_t seed = run.options().seed;
     AgentPpoTrainer trainer(*measured_environment(run, config.shaped), {0}, config.agent, seed);
-    const double budget = static_cast<double>(run.options().measured.budget);
+    const double budget = static_cast<double>(run.measured().budget);
     int in_vain = 0;
     for (uint64_t update = 1; in_vain < kPatience && !run.over(); ++update) {
       const int64_t before = run.spent();

@@ -1,7 +1,7 @@
 #pragma once
 
 #include "controller/modelfree/agent_ppo.h"
-#include "core/search/measured_search.h"
+#include "env/rewrite/search/measured_search.h"
 
 namespace reverie {
 

@@ -3,12 +3,12 @@
 #include <algorithm>
 #include <cmath>
 
+#include "controller/evaluate/policy_solver.h"
 #include "core/search/algorithms.h"
-#include "core/search/rewrite_problem.h"
 #include "env/environment_problem.h"
+#include "env/rewrite/search/rewrite_problem.h"
 #include "env/translated.h"
 #include "tools/policy/policy_prior.h"
-#include "worldmodel/latent/live.h"
 
 namespace reverie {
 namespace {
@@ -37,7 +37,7 @@ class PolicySearch {
  public:
   PolicySearch(const TrainedPolicy& trained, const std::shared_ptr<const RuleSet>& rules,
                const std::shared_ptr<CostModel>& cost, const PolicySearchConfig& config,
-               const RewriteState& start, const SearchOptions& options)
+               const RewriteState& start, const RewriteSearchOptions& options)
       : trained_(trained),
         run_(start, options),
         environment_(environment_at(start, rules, cost, config)),
@@ -61,19 +61,13 @@ class PolicySearch {
   bool play(int64_t batch, bool greedy) {
     LiveLatentEnvironment live(environment_, trained_.encoder, trained_.world,
                                static_cast<int>(batch), run_.options().threads);
-    LatentObservation observation = live.reset(rng_.bits() >> 1);
-    auto ended = torch::zeros({batch}, torch::kBool);
-    int64_t steps = live.counters().steps;
-    while (!ended.all().item<bool>()) {
-      if (run_.out_of_time()) return false;
-      const LatentStep step = live.step(trained_.policy->act(observation, greedy, rng_).actions);
-      observation = live.observe();
+    int64_t steps = 0;
+    const auto look = [&](const Environment& played) {
       for (; steps < live.counters().steps; ++steps) count_step();
-      for (int b = 0; b < static_cast<int>(batch); ++b)
-        if (!ended[b].item<bool>()) look_at(live.environment(b));
-      ended = (step.terminated | step.truncated).to(torch::kCPU);
-    }
-    return true;
+      if (steps > 0) look_at(played);  // the start is known
+    };
+    return play_episodes(live, *trained_.policy, greedy, rng_, look,
+                         [&] { return run_.out_of_time(); });
   }
 
   void count_step() {
@@ -97,16 +91,18 @@ class PolicySearch {
 /// A beam over an environment's actions, as a part of a run over rewrites from the same start.
 class GuidedBeam {
  public:
-  GuidedBeam(RewriteRun& run, const Environment& start)
+  GuidedBeam(RewriteRun& run, const RewriteSearchOptions& options, const Environment& start)
       : run_(run),
-        options_(options_within(run)),
+        options_(options_within(run, options)),
+        on_state_(options.on_state),
+        bounded_(options.max_weight_growth > 0),
         beam_(std::make_shared<const EnvironmentProblem>(start, bound()), options_,
               [this](const Problem& state, std::span<const Move>) {
                 note(rewriting(environment_problem(state).environment()));
               }) {}
 
-  void search(const BeamGuide& guide) {
-    run_guided_beam(beam_, guide);
+  void search(const search::Beam& beam, const search::BeamGuide& guide) {
+    search::run_guided_beam(beam_, beam, guide);
     static_cast<SearchReport&>(found_) = beam_.report();
     found_.trace = std::move(trace_);
     run_.merge(std::move(found_));
@@ -115,9 +111,8 @@ class GuidedBeam {
 
  private:
   /// The run begins greedily and ends so.
-  SearchOptions options_within(const RewriteRun& run) {
-    SearchOptions options = run.options();
-    options.greedy_first = options.finish = false;
+  SearchOptions options_within(const RewriteRun& run, const SearchOptions& given) {
+    SearchOptions options = given;
     if (options.time_limit > 0)
       options.time_limit = std::max(options.time_limit - run.elapsed(), 1e-9);
     if (options.on_progress)
@@ -131,8 +126,8 @@ class GuidedBeam {
   }
 
   EnvironmentProblem::Allowed bound() const {
-    if (options_.max_weight_growth <= 0) return nullptr;
-    return [limit = run_.weight_limit()](const Environment& state) {
+    if (!bounded_) return nullptr;
+    return [limit = weight_limit(run_)](const Environment& state) {
       return rewriting(state).state().graph().weight_bytes() <= limit;
     };
   }
@@ -151,18 +146,20 @@ class GuidedBeam {
       trace_.push_back(
           {beam_.elapsed(), beam_.report().expansions, beam_.report().candidates, cost});
     }
-    if (options_.on_state) options_.on_state(state, reached.path());
+    if (on_state_) on_state_(state, reached.path());
   }
 
   RewriteRun& run_;
   SearchOptions options_;
+  std::function<void(const RewriteState&, std::span<const RewriteStep>)> on_state_;
+  bool bounded_;
   SearchRun beam_;
   SearchOutcome found_;
   std::vector<SearchProgress> trace_;
 };
 
 SearchResult guided_search(const TrainedPolicy& trained, const RewriteState& start,
-                           const SearchOptions& options,
+                           const RewriteSearchOptions& options,
                            const std::shared_ptr<const RuleSet>& rules,
                            const std::shared_ptr<CostModel>& cost,
                            const PolicySearchConfig& config) {
@@ -170,11 +167,12 @@ SearchResult guided_search(const TrainedPolicy& trained, const RewriteState& sta
   const auto environment =
       translated(environment_at(start, rules, cost, config).fork(), trained.spec());
   const PolicyPrior prior(trained, environment->spec(), config.guided.actions);
-  if (options.greedy_first) begin_greedily(run);
-  GuidedBeam(run, *environment)
-      .search(
-          {.prior = prior, .gain_weight = config.guided.gain_weight, .batch = config.guided.batch});
-  if (!run.out_of_time()) finish_greedily(run);
+  const GuideOptions& how = config.guided;
+  if (how.greedy_first) begin_greedily(run);
+  GuidedBeam(run, options, *environment)
+      .search({.width = how.width, .greedy_first = false, .finish = false},
+              {.prior = prior, .gain_weight = how.gain_weight, .batch = how.batch});
+  if (how.finish && !run.out_of_time()) finish_greedily(run);
   return run.finish();
 }
 
@@ -182,7 +180,7 @@ SearchResult guided_search(const TrainedPolicy& trained, const RewriteState& sta
 
 SearchMethod policy_method(TrainedPolicy policy, std::shared_ptr<const RuleSet> rules,
                            std::shared_ptr<CostModel> cost, const PolicySearchConfig& config) {
-  return [=](const RewriteState& start, const SearchOptions& options) {
+  return [=](const RewriteState& start, const RewriteSearchOptions& options) {
     if (config.guided.search != PolicySearchKind::kEpisodes)
       return guided_search(policy, start, options, rules, cost, config);
     return PolicySearch(policy, rules, cost, config, start, options).run(config);

@@ -3,8 +3,8 @@
 #include <memory>
 
 #include "controller/train/trained_policy.h"
-#include "core/search/search.h"
 #include "env/rewrite/rewrite_environment.h"
+#include "env/rewrite/search/search.h"
 #include "tools/policy/guided_options.h"
 
 namespace reverie {

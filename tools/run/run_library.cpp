@@ -15,8 +15,8 @@
 #include "core/cost/cost_model.h"
 #include "core/cost/machine.h"
 #include "core/onnx/import.h"
-#include "core/search/file_cost.h"
-#include "core/search/search.h"
+#include "env/rewrite/optimize/file_cost.h"
+#include "env/rewrite/search/search.h"
 
 using reverie::Graph;
 using reverie::Machine;
@@ -88,7 +88,7 @@ Graph fused(const Graph& graph, const char* costs) {
   auto fusions =
       std::make_shared<const reverie::RuleSet>(reverie::fusions_among(reverie::RuleSet::builtin()));
   const std::shared_ptr<reverie::CostModel> by = reverie::make_cost_model(costs, kSeconds);
-  return reverie::greedy_search({graph, fusions, by}, {}).best;
+  return reverie::search_rewrites({graph, fusions, by}, {}, reverie::search::Greedy()).best;
 }
 
 const reverie_tensor* at(const std::vector<reverie_tensor>& tensors, int32_t index) {

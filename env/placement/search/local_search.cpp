@@ -1,7 +1,6 @@
 #include "env/placement/search/local_search.h"
 
 #include <algorithm>
-#include <cmath>
 #include <numeric>
 #include <optional>
 #include <vector>
@@ -11,9 +10,7 @@
 namespace reverie {
 namespace {
 
-constexpr int kTypical = 64;    ///< moves that tell what a typical one changes
-constexpr double kCold = 0.01;  ///< the last temperature over the first
-constexpr int kKicks = 4;       ///< random moves after a local optimum
+constexpr int kKicks = 4;  ///< random moves after a local optimum
 
 /// A placement that is changed move by move, each of which is evaluated.
 class Walk {
@@ -76,16 +73,6 @@ void descend(Walk& walk, const Evaluator& evaluator, Rng& rng) {
   }
 }
 
-double typical_change(Walk& walk, const Evaluator& evaluator, Rng& rng) {
-  std::vector<double> changes{1};
-  for (int i = 0; i < kTypical && !evaluator.spent(); ++i) {
-    const auto change = walk.change(walk.draw(rng));
-    if (change && *change != 0) changes.push_back(std::abs(*change));
-  }
-  std::ranges::nth_element(changes, changes.begin() + std::ssize(changes) / 2);
-  return changes[changes.size() / 2];
-}
-
 }  // namespace
 
 void local_search(Evaluator& evaluator, const Placement& start, Rng rng) {
@@ -98,17 +85,6 @@ void local_search(Evaluator& evaluator, const Placement& start, Rng rng) {
     walk = best;
     for (int kick = 0; kick < kKicks && !evaluator.spent(); ++kick)
       if (walk.change(walk.draw(rng))) walk.take();
-  }
-}
-
-void anneal(Evaluator& evaluator, const Placement& start, Rng rng) {
-  Walk walk(evaluator, start);
-  if (walk.moves() == 0) return;
-  const double hot = typical_change(walk, evaluator, rng);
-  while (!evaluator.spent()) {
-    const double temperature = hot * std::pow(kCold, evaluator.used());
-    const auto change = walk.change(walk.draw(rng));
-    if (change && (*change <= 0 || rng.uniform() < std::exp(-*change / temperature))) walk.take();
   }
 }
 

@@ -6,17 +6,10 @@
 
 namespace reverie {
 
-// Searches that change a placement a little. Each begins at `start` and ends when the evaluator is
-// spent, so that this must have a limit; it holds the best.
-
-/// Iterated local search (Lourenco, Martin and Stutzle 2003): takes moves in random order where
-/// they cost nothing. Where a whole round gains nothing it goes back to the cheapest placement,
-/// takes some moves at random, and begins again.
+/// Changes a placement a little, from `start` on, until the evaluator is spent, so that this must
+/// have a limit; it holds the best. Iterated local search (Lourenco, Martin and Stutzle 2003):
+/// takes moves in random order where they cost nothing. Where a whole round gains nothing it goes
+/// back to the cheapest placement, takes some moves at random, and begins again.
 void local_search(Evaluator& evaluator, const Placement& start, Rng rng);
-
-/// Simulated annealing (Kirkpatrick, Gelatt and Vecchi 1983): the temperature falls geometrically
-/// with the share of the budget that is used, from what a typical move changes to a hundredth of
-/// it.
-void anneal(Evaluator& evaluator, const Placement& start, Rng rng);
 
 }  // namespace reverie

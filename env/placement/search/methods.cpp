@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <array>
+#include <memory>
 #include <vector>
 
 #include "core/base/error.h"
@@ -15,6 +16,7 @@
 #include "env/placement/search/local_search.h"
 #include "env/placement/search/m_sct.h"
 #include "env/placement/search/partition.h"
+#include "env/placement/search/placement_problem.h"
 #include "env/placement/simulator/ordered_placement.h"
 
 namespace reverie {
@@ -79,9 +81,20 @@ void improve_or_begin_simulated(Evaluator& evaluator, uint64_t seed) {
   if (!evaluator.spent()) local_search(evaluator, Placement(evaluator.best()), Rng(seed).fork(1));
 }
 
-void anneal_from_one_device(Evaluator& evaluator, uint64_t seed) {
+/// The search's time is the evaluator's budget, from the best device on to where it is spent.
+void search_from_one_device(Evaluator& evaluator, uint64_t seed, const Search& search) {
   each_device(evaluator, seed);
-  anneal(evaluator, Placement(evaluator.best()), Rng(seed));
+  if (evaluator.spent()) return;
+  const std::shared_ptr<Evaluator> shared(std::shared_ptr<void>(), &evaluator);
+  const auto start = std::make_shared<PlacementProblem>(shared, Placement(evaluator.best()));
+  constexpr double kOver = 2;  // whenever the search's clock began
+  const auto used = [&] { return evaluator.spent() ? kOver : evaluator.used(); };
+  const SearchOptions options{.budget = int64_t{1} << 40,
+                              .time_limit = std::max(1 - evaluator.used(), 1e-9),
+                              .seed = seed,
+                              .clock = used};
+  SearchRun run(start, options);
+  if (!evaluator.spent()) search(run);
 }
 
 void favour_children(Evaluator& evaluator, uint64_t) {
@@ -103,7 +116,10 @@ std::vector<PlaceMethod> all_methods() {
        improve_or_begin_simulated},
       {"brkga", "a genetic algorithm on random keys",
        [](Evaluator& evaluator, uint64_t seed) { brkga(evaluator, {}, {}, Rng(seed)); }},
-      {"annealing", "simulated annealing from the best device", anneal_from_one_device},
+      {"annealing", "simulated annealing from the best device",
+       [](Evaluator& evaluator, uint64_t seed) {
+         search_from_one_device(evaluator, seed, search::Annealing{.sweeps = 0});
+       }},
       {"exact", "branch and bound, with a proof where it ends",
        [](Evaluator& evaluator, uint64_t seed) { exact(evaluator, Rng(seed)); }, true,
        kMostNodesForExact, /*measures=*/false},
@@ -122,6 +138,13 @@ std::vector<PlaceMethod> all_methods() {
 std::span<const PlaceMethod> place_methods() {
   static const std::vector<PlaceMethod> methods = all_methods();
   return methods;
+}
+
+PlaceMethod search_method(const SearchSolver& solver, const SolverSettings& settings) {
+  return {solver.name(), solver.what(),
+          [search = solver.search(settings)](Evaluator& evaluator, uint64_t seed) {
+            search_from_one_device(evaluator, seed, search);
+          }};
 }
 
 const PlaceMethod& place_method(std::span<const PlaceMethod> methods, const std::string& name) {

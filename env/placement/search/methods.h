@@ -5,8 +5,10 @@
 #include <limits>
 #include <span>
 #include <string>
+#include <vector>
 
 #include "env/placement/simulator/evaluator.h"
+#include "env/solver.h"
 
 namespace reverie {
 
@@ -23,8 +25,11 @@ struct PlaceMethod {
   bool suits(const CostGraph& graph) const { return graph.size() <= most_nodes; }
 };
 
-/// Those that learn nothing.
+/// Heuristics, and searches that only placement has.
 std::span<const PlaceMethod> place_methods();
+/// A search over PlacementProblem, from the best device on, as long as the evaluator is not spent.
+PlaceMethod search_method(const SearchSolver& solver, const SolverSettings& settings);
+
 /// InputError that lists the names where there is none of this name.
 const PlaceMethod& place_method(std::span<const PlaceMethod> methods, const std::string& name);
 

@@ -1,6 +1,7 @@
 #include "env/placement/search/placement_problem.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "core/base/hash.h"
 #include "env/placement/simulator/bounds.h"
@@ -16,18 +17,20 @@ const Placement& checked(Simulator& simulator, const Placement& placement) {
 
 }  // namespace
 
-PlacementProblem::PlacementProblem(const CostGraph& graph, const Topology& topology,
-                                   const Placement& start, PlacementObjective objective)
-    : simulator_(graph, topology),
-      cost_(simulator_, objective),
-      state_(graph, topology.size(), checked(simulator_, start)),
+PlacementProblem::PlacementProblem(std::shared_ptr<Evaluator> evaluator, const Placement& start)
+    : evaluator_(std::move(evaluator)),
+      state_(evaluator_->graph(), evaluator_->topology().size(),
+             checked(evaluator_->simulator(), start)),
       tried_(state_) {
+  const Topology& topology = evaluator_->topology();
   for (const Device& device : topology.devices)
     has_limits_ = has_limits_ || device.memory_bytes != Device::kUnlimited;
-  if (objective == PlacementObjective::kMakespan)
-    bound_ = static_cast<double>(
-        std::max(critical_path(graph, topology), work_bound(graph, topology)).count);
-  outcome_ = simulator_.run(state_.placement(), Dispatch::kInOrder);
+  const bool is_simulated = !evaluator_->measure() && evaluator_->fusion().empty();
+  if (is_simulated && evaluator_->objective() == PlacementObjective::kMakespan)
+    bound_ = static_cast<double>(std::max(critical_path(evaluator_->graph(), topology),
+                                          work_bound(evaluator_->graph(), topology))
+                                     .count);
+  outcome_ = evaluator_->evaluate(state_.placement(), Dispatch::kInOrder);
 }
 
 std::unique_ptr<Problem> PlacementProblem::copy() const {
@@ -36,13 +39,19 @@ std::unique_ptr<Problem> PlacementProblem::copy() const {
 
 double PlacementProblem::change(const Move& move) const {
   tried_ = state_;
+  tried_move_.reset();
   if (!tried_.apply({move.kind, move.index})) return 0;
-  return cost_.of(simulator_.run(tried_.placement(), Dispatch::kInOrder)) - cost();
+  tried_outcome_ = evaluator_->evaluate(tried_.placement(), Dispatch::kInOrder);
+  tried_move_ = move;
+  return evaluator_->cost(tried_outcome_) - cost();
 }
 
 bool PlacementProblem::apply(const Move& move) {
-  if (!state_.apply({move.kind, move.index})) return false;
-  outcome_ = simulator_.run(state_.placement(), Dispatch::kInOrder);
+  if (tried_move_ != move) change(move);
+  if (!tried_move_) return false;
+  std::swap(state_, tried_);
+  outcome_ = tried_outcome_;
+  tried_move_.reset();
   return true;
 }
 
@@ -50,6 +59,8 @@ uint64_t PlacementProblem::hash() const {
   uint64_t hash = 0;
   for (const int device : state_.placement().device)
     hash = hash_combine(hash, static_cast<uint64_t>(device));
+  for (const int kernel : state_.placement().kernel)
+    hash = hash_combine(hash, static_cast<uint64_t>(kernel));
   for (const int node : state_.order()) hash = hash_combine(hash, static_cast<uint64_t>(node));
   return hash;
 }
@@ -60,7 +71,8 @@ std::shared_ptr<const Snapshot> PlacementProblem::snapshot() const {
 
 bool PlacementProblem::is(const Snapshot& snapshot) const {
   const auto& other = dynamic_cast<const PlacementSnapshot&>(snapshot).placement;
-  return other.device == state_.placement().device && other.priority == state_.placement().priority;
+  return other.device == state_.placement().device &&
+         other.priority == state_.placement().priority && other.kernel == state_.placement().kernel;
 }
 
 }  // namespace reverie

@@ -1,12 +1,12 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <utility>
 
 #include "core/search/problem.h"
+#include "env/placement/simulator/evaluator.h"
 #include "env/placement/simulator/ordered_placement.h"
-#include "env/placement/simulator/placement_cost.h"
-#include "env/placement/simulator/simulator.h"
 
 namespace reverie {
 
@@ -17,19 +17,21 @@ struct PlacementSnapshot : Snapshot {
 };
 
 /// Improving a placement, for the searches of core/search: a state is an OrderedPlacement, moves
-/// are PlacementMoves, and costs are those of PlacementCost.
+/// are PlacementMoves, and an evaluator judges each state that is reached and each move that is
+/// looked at. Copies share it, so that they are for one thread.
 class PlacementProblem : public Problem {
  public:
-  /// Graph and topology must outlive it. InputError as Simulator.
-  PlacementProblem(const CostGraph& graph, const Topology& topology, const Placement& start,
-                   PlacementObjective objective = PlacementObjective::kMakespan);
+  /// InputError as Evaluator::evaluate.
+  PlacementProblem(std::shared_ptr<Evaluator> evaluator, const Placement& start);
+
+  const Evaluator& evaluator() const { return *evaluator_; }
 
   /// The priorities can be run in order.
   const Placement& placement() const { return state_.placement(); }
   const Outcome& outcome() const { return outcome_; }
 
   std::unique_ptr<Problem> copy() const override;
-  double cost() const override { return cost_.of(outcome_); }
+  double cost() const override { return evaluator_->cost(outcome_); }
   double lower_bound() const override { return bound_; }
   bool feasible() const override { return outcome_.feasible(); }
   bool may_be_infeasible() const override { return has_limits_; }
@@ -43,13 +45,15 @@ class PlacementProblem : public Problem {
   bool is(const Snapshot& snapshot) const override;
 
  private:
-  mutable Simulator simulator_;
-  PlacementCost cost_;
+  std::shared_ptr<Evaluator> evaluator_;
   OrderedPlacement state_;
   Outcome outcome_;
   bool has_limits_ = false;
   double bound_ = 0;
-  mutable OrderedPlacement tried_;  // to simulate a move
+  // The move that was judged last, and what it leads to.
+  mutable OrderedPlacement tried_;
+  mutable std::optional<Move> tried_move_;
+  mutable Outcome tried_outcome_;
 };
 
 }  // namespace reverie

@@ -4,8 +4,8 @@
 #include "core/cost/fitted.h"
 #include "core/cost/measured.h"
 #include "core/rulekit/prove/prove.h"
-#include "core/search/search.h"
 #include "env/adapt/training_source.h"
+#include "env/rewrite/search/search.h"
 #include "tests/support/random_graph.h"
 
 /// What stands in for libraries that a build does without; linked here in place of what uses them.
@@ -52,9 +52,12 @@ TEST(WithoutCbc, SaturationEndsWithWhatItTakesOutGreedily) {
   const RewriteState start(RandomGraph::make(7, 25),
                            std::make_shared<const RuleSet>(RuleSet::builtin()),
                            make_cost_model("roofline:t4"));
-  const SearchResult result = saturation_ilp_search(start, {});
-  EXPECT_EQ(result.best_cost, saturation_greedy_search(start, {}).best_cost);
-  EXPECT_THAT(result.saturation->extraction, HasSubstr("without CBC"));
+  search::Saturation solved;
+  solved.solve = true;
+  const SearchResult result = search_rewrites(start, {}, solved);
+  EXPECT_EQ(result.best_cost, search_rewrites(start, {}, search::Saturation()).best_cost);
+  const auto report = std::dynamic_pointer_cast<const SaturationReport>(result.details);
+  EXPECT_THAT(report->extraction, HasSubstr("without CBC"));
   EXPECT_FALSE(result.optimal);
 }
 

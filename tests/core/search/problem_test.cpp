@@ -5,12 +5,13 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
+#include <numeric>
 
+#include "core/base/error.h"
 #include "core/search/algorithms.h"
-#include "core/search/rewrite_problem.h"
 #include "tests/support/problem_conformance.h"
 #include "tests/support/row_of_digits.h"
-#include "tests/support/unary_world.h"
 
 namespace reverie {
 namespace {
@@ -26,12 +27,16 @@ std::shared_ptr<RowOfDigits> row(std::vector<int> digits) {
   return std::make_shared<RowOfDigits>(std::move(digits));
 }
 
-SearchOptions options_of(int64_t budget, double alpha = 2) {
+SearchOptions options_of(int64_t budget) {
   SearchOptions options;
   options.budget = budget;
-  options.alpha = alpha;
-  options.greedy_first = options.finish = false;
   return options;
+}
+
+/// These do nothing before and after what their names say.
+search::Taso taso(double alpha) { return {.alpha = alpha, .finish = false}; }
+search::Beam beam(int64_t width) {
+  return {.width = width, .greedy_first = false, .finish = false};
 }
 
 std::vector<int> digits_after(const RowOfDigits& start, const std::vector<Move>& path) {
@@ -47,19 +52,9 @@ TEST(ProblemConformance, RowOfDigits) {
   check_problem(start, 100);
 }
 
-TEST(ProblemConformance, Rewriting) {
-  const RewriteState start = testing::unary_state(
-      {{"Tanh", "Sqrt", "Exp"}, {"Relu", "Tanh", "Exp"}, {"Exp", "Sqrt", "Relu"}});
-  check_problem(RewriteProblem(start, {}), 20);
-  SearchOptions options;
-  options.classes = true;
-  options.max_weight_growth = 1;
-  check_problem(RewriteProblem(start, options), 20);
-}
-
 TEST(GreedyOnAnyProblem, DescendsByTheLargestGain) {
   const auto start = row({1, 3, 1});
-  const SearchOutcome outcome = solve(start, {}, run_greedy);
+  const SearchOutcome outcome = solve(start, {}, search::Greedy());
   EXPECT_THAT(digits_after(*start, outcome.best.path), ElementsAre(2, 4, 2));
   EXPECT_EQ(outcome.best.path.front(), (Move{RowOfDigits::kRaise, 0, 0}));
   EXPECT_EQ(outcome.best.cost, 4 + 3 + 4);
@@ -69,18 +64,19 @@ TEST(GreedyOnAnyProblem, DescendsByTheLargestGain) {
 }
 
 TEST(GreedyOnAnyProblem, IsStuckBeforeARise) {
-  EXPECT_EQ(solve(row({0, 0, 0}), {}, run_greedy).best.cost, 30);
+  EXPECT_EQ(solve(row({0, 0, 0}), {}, search::Greedy()).best.cost, 30);
 }
 
 TEST(BestFirstOnAnyProblem, ExpandsEachStateOnce) {
-  const SearchOutcome outcome = solve(row({0, 0, 0}), options_of(1000, 100), run_taso);
+  const SearchOutcome outcome = solve(row({0, 0, 0}), options_of(1000), taso(100));
   EXPECT_EQ(outcome.best.cost, kOptimum);
   EXPECT_EQ(outcome.expansions, kStates);
   EXPECT_EQ(outcome.stopped_by, StoppedBy::kExhausted);
 }
 
 TEST(BestFirstOnAnyProblem, AsPublishedExpandsThemAsOftenAsTheyAreReached) {
-  const SearchOutcome outcome = solve(row({0, 0, 0}), options_of(1000, 100), run_taso_published);
+  const SearchOutcome outcome =
+      solve(row({0, 0, 0}), options_of(1000), search::Taso{.alpha = 100, .published = true});
   EXPECT_EQ(outcome.expansions, 1000);
   EXPECT_EQ(outcome.duplicates, 0);
 }
@@ -90,13 +86,13 @@ TEST(BestFirstOnAnyProblem, AlphaBoundsTheRiseWhateverTheSignOfCosts) {
     const auto start = row({0});
     start->offset = offset;
     const double rise = std::abs(10 + offset) > 50 ? 90.0 / 89 : 1.1;
-    EXPECT_EQ(solve(start, options_of(100, rise - 1e-9), run_taso).best.cost, 10 + offset);
-    EXPECT_EQ(solve(start, options_of(100, 1.5 * rise + 1e-9), run_taso).best.cost, 3 + offset);
+    EXPECT_EQ(solve(start, options_of(100), taso(rise - 1e-9)).best.cost, 10 + offset);
+    EXPECT_EQ(solve(start, options_of(100), taso(1.5 * rise + 1e-9)).best.cost, 3 + offset);
   }
 }
 
 TEST(ExhaustiveOnAnyProblem, KnowsTheOptimum) {
-  const SearchOutcome all = solve(row({0, 0, 0}), {}, run_exhaustive);
+  const SearchOutcome all = solve(row({0, 0, 0}), {}, search::Exhaustive());
   EXPECT_EQ(all.best.cost, kOptimum);
   EXPECT_EQ(all.expansions, kStates);
   EXPECT_TRUE(all.optimal);
@@ -105,21 +101,17 @@ TEST(ExhaustiveOnAnyProblem, KnowsTheOptimum) {
 TEST(ExhaustiveOnAnyProblem, ALowerBoundSavesExpansions) {
   const auto start = row({0, 0, 0});
   start->is_bounded = true;
-  const SearchOutcome outcome = solve(start, {}, run_exhaustive);
+  const SearchOutcome outcome = solve(start, {}, search::Exhaustive());
   EXPECT_EQ(outcome.best.cost, kOptimum);
   EXPECT_LT(outcome.expansions, kStates / 2);
   EXPECT_TRUE(outcome.optimal);
 }
 
 TEST(BeamOnAnyProblem, AWideOneFindsTheOptimumANarrowOneDoesNot) {
-  SearchOptions options = options_of(1000);
-  options.beam.width = 1000;
-  const SearchOutcome wide = solve(row({0, 0, 0}), options, run_beam);
+  const SearchOutcome wide = solve(row({0, 0, 0}), options_of(1000), beam(1000));
   EXPECT_EQ(wide.best.cost, kOptimum);
   EXPECT_EQ(wide.expansions, kStates);
-  options.beam.width = 1;
-  options.budget = 5;
-  EXPECT_GT(solve(row({0, 0, 0}), options, run_beam).best.cost, kOptimum);
+  EXPECT_GT(solve(row({0, 0, 0}), options_of(5), beam(1)).best.cost, kOptimum);
 }
 
 /// Thinks that raising is so many times as likely as lowering.
@@ -157,10 +149,9 @@ class RaisingPrior : public MovePrior {
 };
 
 SearchOutcome guided(const RaisingPrior& prior, double gain_weight, int64_t width) {
-  SearchOptions options = options_of(100);
-  options.beam.width = width;
-  return solve(row({2, 2, 2}), options, [&](SearchRun& run) {
-    run_guided_beam(run, {.prior = prior, .gain_weight = gain_weight, .batch = 2});
+  return solve(row({2, 2, 2}), options_of(100), [&](SearchRun& run) {
+    search::run_guided_beam(run, beam(width),
+                            {.prior = prior, .gain_weight = gain_weight, .batch = 2});
   });
 }
 
@@ -175,55 +166,59 @@ TEST(GuidedBeam, AGoodPriorNeedsFewerExpansions) {
 
 TEST(GuidedBeam, GainsOutweighPriorsAsTheWeightSays) {
   const RaisingPrior bad(1e-3);
-  SearchOptions options = options_of(1);
   const auto best = [&](double gain_weight) {  // a raise gains 3 of 10, a lowering 2
-    return solve(row({3, 2}), options,
+    return solve(row({3, 2}), options_of(1),
                  [&](SearchRun& run) {
-                   run_guided_beam(run, {.prior = bad, .gain_weight = gain_weight});
+                   search::run_guided_beam(run, beam(1),
+                                           {.prior = bad, .gain_weight = gain_weight});
                  })
         .best.cost;
   };
-  options.beam.width = 1;
   EXPECT_EQ(best(0), 4 + 4);
   EXPECT_EQ(best(1), 3 + 4);
 }
 
 TEST(TreeSearchOnAnyProblem, SaysThatItSawEveryState) {
-  const SearchOutcome outcome = solve(row({0, 0, 0}), options_of(100000), run_tree_search);
+  const SearchOutcome outcome = solve(row({0, 0, 0}), options_of(100000), search::Mcts());
   EXPECT_EQ(outcome.best.cost, kOptimum);
   EXPECT_EQ(outcome.stopped_by, StoppedBy::kExhausted);
 }
 
-struct NamedAlgorithm {
+TEST(AnnealingOnAnyProblem, WithoutSweepsItIsOneChainThatLastsAsLongAsTheTime) {
+  const search::Annealing annealing{.hot = 5, .sweeps = 0};
+  SearchOptions options;
+  EXPECT_THROW(solve(row({0, 0}), options, annealing), InputError);
+  double looks = 0;
+  options.clock = [&] { return looks++; };
+  options.time_limit = 3000;
+  const SearchOutcome outcome = solve(row({0, 0}), options, annealing);
+  EXPECT_EQ(outcome.best.cost, 2 * RowOfDigits::kLeast);
+  EXPECT_EQ(outcome.stopped_by, StoppedBy::kTimeLimit);
+  EXPECT_GE(looks, 3000);
+}
+
+struct NamedSearch {
   const char* name;
-  void (*run)(SearchRun&);
+  Search run;
 };
 
-class AnySearch : public ::testing::TestWithParam<NamedAlgorithm> {};
+class AnySearch : public ::testing::TestWithParam<NamedSearch> {};
 
 TEST_P(AnySearch, FindsTheOptimumBehindRises) {
-  SearchOptions options = options_of(300, 4);
-  options.annealing.hot = 100;
-  options.annealing.sweeps = 200;
-  options.softmax.temperature = 200;
-  EXPECT_EQ(solve(row({0, 0}), options, GetParam().run).best.cost, 6);
+  EXPECT_EQ(solve(row({0, 0}), options_of(300), GetParam().run).best.cost, 6);
 }
 
 TEST_P(AnySearch, TheBestIsFeasibleThoughTheStartIsNot) {
   const auto start = row({0, 1});
   start->only_thirds = true;
-  SearchOptions options = options_of(300, 4);
-  options.annealing.hot = 100;
-  options.annealing.sweeps = 200;
-  options.softmax.temperature = 200;
-  const SearchOutcome outcome = solve(start, options, GetParam().run);
+  const SearchOutcome outcome = solve(start, options_of(300), GetParam().run);
   EXPECT_EQ(outcome.best.cost, 4 + 3);
   EXPECT_TRUE(replay(*start, outcome.best.path)->feasible());
   EXPECT_EQ(outcome.trace.front().best, std::numeric_limits<double>::infinity());
 }
 
 TEST_P(AnySearch, AnyNumberOfThreadsGivesTheSame) {
-  SearchOptions options = options_of(40, 4);
+  SearchOptions options = options_of(40);
   const SearchOutcome one = solve(row({0, 1, 3}), options, GetParam().run);
   options.threads = 3;
   const SearchOutcome many = solve(row({0, 1, 3}), options, GetParam().run);
@@ -236,23 +231,21 @@ TEST_P(AnySearch, AnyNumberOfThreadsGivesTheSame) {
 TEST_P(AnySearch, TakesNoMoveThatIsRefused) {
   const auto start = row({0, 0, 0});
   start->most = 5;
-  const SearchOutcome outcome = solve(start, options_of(300, 4), GetParam().run);
+  const SearchOutcome outcome = solve(start, options_of(300), GetParam().run);
   const std::vector<int> digits = digits_after(*start, outcome.best.path);
   EXPECT_LE(std::accumulate(digits.begin(), digits.end(), 0), 5);
   EXPECT_GE(outcome.best.cost, 10 + 4 + 4);
   EXPECT_TRUE(replay(*start, outcome.best.path)->is(*outcome.best.state));
 }
 
-INSTANTIATE_TEST_SUITE_P(All, AnySearch,
-                         ::testing::Values(NamedAlgorithm{"random", run_random},
-                                           NamedAlgorithm{"taso", run_taso},
-                                           NamedAlgorithm{"taso_published", run_taso_published},
-                                           NamedAlgorithm{"exhaustive", run_exhaustive},
-                                           NamedAlgorithm{"beam", run_beam},
-                                           NamedAlgorithm{"annealing", run_annealing},
-                                           NamedAlgorithm{"softmax", run_softmax},
-                                           NamedAlgorithm{"tree_search", run_tree_search}),
-                         [](const auto& info) { return std::string(info.param.name); });
+INSTANTIATE_TEST_SUITE_P(
+    All, AnySearch,
+    ::testing::Values(NamedSearch{"random", search::RandomWalks()}, NamedSearch{"taso", taso(4)},
+                      NamedSearch{"taso_published", search::Taso{.alpha = 4, .published = true}},
+                      NamedSearch{"exhaustive", search::Exhaustive()}, NamedSearch{"beam", beam(8)},
+                      NamedSearch{"annealing", search::Annealing{.hot = 100, .sweeps = 200}},
+                      NamedSearch{"mcts", search::Mcts()}),
+    [](const auto& info) { return std::string(info.param.name); });
 
 }  // namespace
 }  // namespace reverie

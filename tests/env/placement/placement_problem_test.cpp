@@ -9,6 +9,15 @@
 namespace reverie {
 namespace {
 
+std::shared_ptr<Evaluator> judge(const CostGraph& graph, const Topology& topology) {
+  return std::make_shared<Evaluator>(graph, topology, PlacementObjective::kMakespan,
+                                     EvaluationBudget{});
+}
+
+PlacementProblem problem(const CostGraph& graph, const Topology& topology, const Placement& start) {
+  return {judge(graph, topology), start};
+}
+
 TEST(PlacementProblem, IsAProblem) {
   for (uint64_t seed = 0; seed < 20; ++seed) {
     SCOPED_TRACE(seed);
@@ -17,7 +26,7 @@ TEST(PlacementProblem, IsAProblem) {
     Topology topology = testing::random_topology(rng);
     if (topology.size() == 1) continue;
     const Placement start = testing::random_placement(graph, topology, rng);
-    testing::check_problem(PlacementProblem(graph, topology, start), 20, seed);
+    testing::check_problem(problem(graph, topology, start), 20, seed);
   }
 }
 
@@ -27,8 +36,8 @@ TEST(PlacementProblem, TooMuchMemoryCostsMoreThanAnyPlacementThatFits) {
                         {{.producer = 0, .transfer = {90}, .readers = {1}}});
   Topology topology = ideal_devices(2, "d");
   topology.devices[0].memory_bytes = topology.devices[1].memory_bytes = 15;
-  const PlacementProblem together(graph, topology, {{0, 0}, {}}),
-      apart(graph, topology, {{0, 1}, {}});
+  const PlacementProblem together = problem(graph, topology, {{0, 0}, {}});
+  const PlacementProblem apart = problem(graph, topology, {{0, 1}, {}});
   EXPECT_FALSE(together.feasible());
   EXPECT_TRUE(apart.feasible());
   EXPECT_LT(together.outcome().makespan, apart.outcome().makespan);
@@ -38,8 +47,8 @@ TEST(PlacementProblem, TooMuchMemoryCostsMoreThanAnyPlacementThatFits) {
 TEST(PlacementProblem, AStartOfAnotherGraphIsRefused) {
   const CostGraph graph = testing::graph_of({1, 1, 1}, {});
   const Topology topology = ideal_devices(2, "d");
-  EXPECT_THROW(PlacementProblem(graph, topology, {{0, 1}, {}}), InputError);
-  EXPECT_THROW(PlacementProblem(graph, topology, {{0, 1, 0}, {1}}), InputError);
+  EXPECT_THROW(problem(graph, topology, {{0, 1}, {}}), InputError);
+  EXPECT_THROW(problem(graph, topology, {{0, 1, 0}, {1}}), InputError);
 }
 
 TEST(PlacementProblem, GroupsMoveAsOne) {
@@ -47,11 +56,27 @@ TEST(PlacementProblem, GroupsMoveAsOne) {
   nodes[0].group = nodes[2].group = 7;
   const CostGraph graph("groups", {"d"}, nodes, {{1}, {1}, {1}}, {});
   const Topology topology = ideal_devices(3, "d");
-  PlacementProblem problem(graph, topology, {{1, 0, 2}, {}});
-  EXPECT_EQ(problem.placement().device, (std::vector<int>{1, 0, 1}));
-  EXPECT_EQ(problem.moves(0), 4);
-  EXPECT_TRUE(problem.apply({0, 1}));
-  EXPECT_EQ(problem.placement().device, (std::vector<int>{2, 0, 2}));
+  PlacementProblem state = problem(graph, topology, {{1, 0, 2}, {}});
+  EXPECT_EQ(state.placement().device, (std::vector<int>{1, 0, 1}));
+  EXPECT_EQ(state.moves(0), 4);
+  EXPECT_TRUE(state.apply({0, 1}));
+  EXPECT_EQ(state.placement().device, (std::vector<int>{2, 0, 2}));
+}
+
+TEST(PlacementProblem, ItsEvaluatorJudgesEachStateAndEachMoveThatIsLookedAt) {
+  const CostGraph graph = testing::graph_of({3, 4}, {});
+  const Topology topology = ideal_devices(2, "d");
+  const auto evaluator = judge(graph, topology);
+  PlacementProblem state(evaluator, {{0, 0}, {}});
+  EXPECT_EQ(evaluator->evaluations(), 1);
+  EXPECT_EQ(evaluator->best_outcome().makespan.count, 7);
+  const std::unique_ptr<Problem> copy = state.copy();
+  EXPECT_EQ(copy->change({0, 1}), -3);
+  EXPECT_EQ(evaluator->evaluations(), 2) << "copies share it";
+  EXPECT_EQ(evaluator->best().device, (std::vector<int>{0, 1})) << "though nobody went there";
+  EXPECT_EQ(copy->cost(), 7);
+  EXPECT_TRUE(state.apply({0, 0}));
+  EXPECT_EQ(evaluator->evaluations(), 3);
 }
 
 }  // namespace

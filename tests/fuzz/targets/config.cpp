@@ -3,7 +3,7 @@
 #include <functional>
 #include <unordered_set>
 
-#include "env/registry/registry.h"
+#include "env/kind.h"
 #include "tests/fuzz/target.h"
 
 /// What is read is dumped and read again, if no input before gave the same.

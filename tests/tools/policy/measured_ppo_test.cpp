@@ -6,7 +6,7 @@
 #include <set>
 
 #include "core/ir/structural_hash.h"
-#include "core/search/measured_run.h"
+#include "env/rewrite/search/measured_run.h"
 #include "tests/support/random_actions.h"
 #include "tests/support/unary_world.h"
 
@@ -55,19 +55,26 @@ MeasuredPpoConfig small_config(bool shaped) {
   return config;
 }
 
-SearchOptions options_with(int64_t budget) {
-  SearchOptions options;
-  options.measured.budget = budget;
-  options.measured.again = 0;
+MeasuredOptions measured_with(int64_t budget) {
+  MeasuredOptions measured;
+  measured.budget = budget;
+  measured.again = 0;
+  return measured;
+}
+
+RewriteSearchOptions seeded() {
+  RewriteSearchOptions options;
   options.seed = 1;
   return options;
 }
 
 class MeasuredPpo : public ::testing::TestWithParam<bool> {
  protected:
-  SearchResult search(const SearchOptions& options) {
-    return measured_search(ppo_on_measurements(small_config(GetParam())), machine_.as_new_timer())(
-        world(), options);
+  SearchResult search(const MeasuredOptions& measured,
+                      const RewriteSearchOptions& options = seeded(),
+                      const RewriteState& start = world()) {
+    return measured_search(ppo_on_measurements(small_config(GetParam())), measured,
+                           machine_.as_new_timer())(start, options);
   }
   double mean_time(size_t begin, size_t end) const {
     double sum = 0;
@@ -83,7 +90,7 @@ INSTANTIATE_TEST_SUITE_P(, MeasuredPpo, ::testing::Bool(),
 
 TEST_P(MeasuredPpo, RewardsSumToWhatWasMeasured) {
   const RewriteState start = world();
-  MeasuredRun run(start, options_with(100), machine_.as_new_timer());
+  MeasuredRun run(start, seeded(), measured_with(100), machine_.as_new_timer());
   const auto environment = measured_environment(run, GetParam())->fork();
   const double original = CountedMachine::truth(start.graph());
   Rng rng(1);
@@ -102,7 +109,7 @@ TEST_P(MeasuredPpo, RewardsSumToWhatWasMeasured) {
 }
 
 TEST_P(MeasuredPpo, LearnsWhatIsFastForReal) {
-  const SearchResult result = search(options_with(120));
+  const SearchResult result = search(measured_with(120));
   const double original = CountedMachine::truth(world().graph());
   EXPECT_LT(CountedMachine::truth(result.best), 0.6 * original);
   const size_t quarter = machine_.measured.size() / 4;
@@ -113,7 +120,7 @@ TEST_P(MeasuredPpo, LearnsWhatIsFastForReal) {
 TEST_P(MeasuredPpo, MeasuresEachGraphOnceWithinItsBudget) {
   for (const int64_t budget : {1, 2, 21}) {
     machine_.measured.clear();
-    const SearchResult result = search(options_with(budget));
+    const SearchResult result = search(measured_with(budget));
     EXPECT_THAT(machine_.measured, SizeIs(budget));
     EXPECT_THAT(result.measured->trace, SizeIs(budget));
     std::set<uint64_t> hashes;
@@ -126,30 +133,30 @@ TEST_P(MeasuredPpo, MeasuresEachGraphOnceWithinItsBudget) {
 
 TEST_P(MeasuredPpo, EndsWhereNothingNewComes) {
   const SearchResult result =
-      measured_search(ppo_on_measurements(small_config(GetParam())), machine_.as_new_timer())(
-          testing::unary_state({{"Sqrt"}}), options_with(100));
+      search(measured_with(100), seeded(), testing::unary_state({{"Sqrt"}}));
   EXPECT_EQ(result.stopped_by, StoppedBy::kExhausted);
   EXPECT_THAT(machine_.measured, SizeIs(2));
 }
 
 TEST_P(MeasuredPpo, MeasuresNothingAboveTheBoundOfWeights) {
-  SearchOptions options = options_with(20);
-  search(options);
+  search(measured_with(20));
   const auto weighs = [](const Graph& graph) { return graph.weight_bytes() > 0; };
   ASSERT_TRUE(std::any_of(machine_.measured.begin(), machine_.measured.end(), weighs));
   machine_.measured.clear();
+  RewriteSearchOptions options = seeded();
   options.max_weight_growth = 1;
-  search(options);
+  search(measured_with(20), options);
   EXPECT_GT(machine_.measured.size(), 1);
   EXPECT_TRUE(std::none_of(machine_.measured.begin(), machine_.measured.end(), weighs));
 }
 
 TEST_P(MeasuredPpo, StopsWhenAskedTo) {
-  SearchOptions options = options_with(100);
-  options.on_measured = [&](const MeasuredReport& report) {
+  RewriteSearchOptions options = seeded();
+  MeasuredOptions measured = measured_with(100);
+  measured.on_measured = [&](const MeasuredReport& report) {
     if (report.trace.size() == 3) options.stop.request();
   };
-  EXPECT_EQ(search(options).stopped_by, StoppedBy::kInterrupt);
+  EXPECT_EQ(search(measured, options).stopped_by, StoppedBy::kInterrupt);
   EXPECT_THAT(machine_.measured, SizeIs(3));
 }
 

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "core/base/error.h"
-#include "core/search/measured_search.h"
+#include "env/rewrite/search/measured_search.h"
 #include "tests/support/op_cost.h"
 #include "tests/support/temporary_directory.h"
 #include "tests/support/tiny_policy.h"
@@ -28,7 +28,7 @@ class PolicyMethodTest : public ::testing::Test {
     trained_ = load_trained_policy(directory_ / "policy.pt");
   }
 
-  SearchResult search(const PolicySearchConfig& config, const SearchOptions& options) {
+  SearchResult search(const PolicySearchConfig& config, const RewriteSearchOptions& options) {
     return policy_method(trained_, tiny_.rules, tiny_.cost, config)(start(), options);
   }
 
@@ -40,7 +40,7 @@ class PolicyMethodTest : public ::testing::Test {
 };
 
 TEST_F(PolicyMethodTest, ThePathLeadsToTheBestGraphAtItsCost) {
-  SearchOptions options;
+  RewriteSearchOptions options;
   options.budget = 20;
   const SearchResult result = search({tiny_.env}, options);
   EXPECT_LT(result.best_cost.runtime, result.initial_cost.runtime);
@@ -56,7 +56,7 @@ TEST_F(PolicyMethodTest, ThePathLeadsToTheBestGraphAtItsCost) {
 }
 
 TEST_F(PolicyMethodTest, TheSeedDecides) {
-  SearchOptions options;
+  RewriteSearchOptions options;
   options.budget = 3;
   options.seed = 5;
   const PolicySearchConfig sampled{tiny_.env, false, 3};
@@ -94,12 +94,14 @@ TEST_F(PolicyMethodTest, TheCheapestStatesThatItsEpisodesComeByAreMeasured) {
       return MedianInterval{seconds, seconds, seconds, 9};
     };
   };
-  SearchOptions options;
+  RewriteSearchOptions options;
   options.budget = 20;
-  options.measured.budget = 4;
-  options.measured.again = 0;
+  MeasuredOptions measuring;
+  measuring.budget = 4;
+  measuring.again = 0;
   const auto by_policy = policy_method(trained_, tiny_.rules, tiny_.cost, {tiny_.env});
-  const SearchResult result = measured_search(by_policy, as_they_cost)(start(), options);
+  const SearchResult result =
+      measured_search(cheapest_of(by_policy), measuring, as_they_cost)(start(), options);
   ASSERT_EQ(measured.size(), 4);
   EXPECT_EQ(measured[0], start().cost().runtime);
   EXPECT_EQ(measured[1], search({tiny_.env}, options).best_cost.runtime);
@@ -126,7 +128,7 @@ class AskedCost : public testing::OpCost {
 
 TEST_F(PolicyMethodTest, EpisodesTakeTheThreadsOfTheSearchAndAreTheSameForAnyNumber) {
   const auto played = [&](const std::shared_ptr<CostModel>& cost, int threads) {
-    SearchOptions options;
+    RewriteSearchOptions options;
     options.threads = threads;
     const RewriteState start(tiny_.graph, tiny_.rules, cost);
     return policy_method(trained_, tiny_.rules, cost, {tiny_.env, false, 16})(start, options);
@@ -141,14 +143,14 @@ TEST_F(PolicyMethodTest, EpisodesTakeTheThreadsOfTheSearchAndAreTheSameForAnyNum
 }
 
 TEST_F(PolicyMethodTest, StopsWhenAsked) {
-  SearchOptions options;
+  RewriteSearchOptions options;
   options.time_limit = 1e-9;
   EXPECT_EQ(search({tiny_.env}, options).stopped_by, StoppedBy::kTimeLimit);
 }
 
 TEST_F(PolicyMethodTest, WhereTimeIsLimitedFewEpisodesArePlayedAtOnceAtFirst) {
   std::vector<size_t> depths;
-  SearchOptions options;
+  RewriteSearchOptions options;
   options.on_state = [&](const RewriteState&, std::span<const RewriteStep> path) {
     depths.push_back(path.size());
   };
@@ -164,7 +166,7 @@ TEST_F(PolicyMethodTest, WhereTimeIsLimitedFewEpisodesArePlayedAtOnceAtFirst) {
 
 /// No rewrite of the tiny network changes the bytes of its weights.
 TEST_F(PolicyMethodTest, TheBestIsWithinTheBoundOfWeights) {
-  SearchOptions options;
+  RewriteSearchOptions options;
   options.budget = 20;
   const SearchResult free = search({tiny_.env}, options);
   ASSERT_FALSE(free.rewrites.empty());
@@ -196,9 +198,9 @@ TEST_F(PolicyMethodTest, SearchesWhereThereAreMoreRules) {
   for (const PolicySearchKind kind : {PolicySearchKind::kEpisodes, PolicySearchKind::kBeam}) {
     PolicySearchConfig config{.env = tiny_.env};
     config.guided.search = kind;
-    SearchOptions options;
+    RewriteSearchOptions options;
     options.budget = 20;
-    options.greedy_first = options.finish = false;
+    config.guided.greedy_first = config.guided.finish = false;
     const SearchResult result = policy_method(trained_, rules, tiny_.cost, config)(start, options);
     EXPECT_LT(result.best_cost.runtime, result.initial_cost.runtime);
     EXPECT_EQ(replay(start, result.rewrites).cost(), result.best_cost);
@@ -220,9 +222,10 @@ class PolicyOfRegionsTest : public ::testing::TestWithParam<PolicySearchKind> {
   SearchResult search(const EnvSpec& trained_on) {
     tiny_.save(directory_ / "policy.pt", trained_on);
     const TrainedPolicy trained = load_trained_policy(directory_ / "policy.pt");
-    PolicySearchConfig config{.env = environment_from(trained.environment).rewrite.environment};
+    PolicySearchConfig config{
+        .env = environment_from(trained.environment).of<RewriteConfig>().environment};
     config.guided.search = GetParam();
-    SearchOptions options;
+    RewriteSearchOptions options;
     options.budget = 5;
     return policy_method(trained, tiny_.rules, tiny_.cost, config)(start(), options);
   }
@@ -260,7 +263,8 @@ TEST_F(PolicyMethodTest, TheFileSaysWhichEnvironmentItIsFor) {
   tiny.save(directory_ / "regions.pt");
   const RewriteEnvConfig kept =
       environment_from(load_trained_policy(directory_ / "regions.pt").environment)
-          .rewrite.environment;
+          .of<RewriteConfig>()
+          .environment;
   EXPECT_EQ(dump_config(kept), dump_config(tiny.env));
   EXPECT_NE(dump_config(kept), dump_config(RewriteEnvConfig{}));
 }

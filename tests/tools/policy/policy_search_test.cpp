@@ -74,8 +74,8 @@ struct ChainScene {
     config.env.horizon = 12;
     config.guided.search = PolicySearchKind::kBeam;
     config.guided.gain_weight = 0;
+    config.guided.greedy_first = config.guided.finish = false;
     options.budget = 1000;
-    options.greedy_first = options.finish = false;
     const UntrainedWorld world(environment().spec());
     trained = {world.encoder, world.world, policy};
   }
@@ -89,18 +89,18 @@ struct ChainScene {
     return policy_method(trained, rules(), testing::unary_cost(), config)(start(), options);
   }
   SearchResult beam(int64_t width) {
-    options.beam.width = width;
+    config.guided.width = width;
     return search();
   }
 
-  Cost optimum() const { return exhaustive_search(start(), {}).best_cost; }
-  Cost greedy() const { return greedy_search(start(), {}).best_cost; }
+  Cost optimum() const { return search_rewrites(start(), {}, search::Exhaustive()).best_cost; }
+  Cost greedy() const { return search_rewrites(start(), {}, search::Greedy()).best_cost; }
 
   Graph graph;
   std::shared_ptr<ToldPolicy> policy = std::make_shared<ToldPolicy>();
   TrainedPolicy trained;
   PolicySearchConfig config;
-  SearchOptions options;
+  RewriteSearchOptions options;
 };
 
 /// Two gains behind rises, among neutral swaps.
@@ -152,7 +152,7 @@ TEST(PolicyBeamTest, RanksWaysByTheProductOfTheirPriors) {
 
 TEST(PolicyBeamTest, ExpandsEachStateOnceThoughRewritesCommute) {
   ChainScene scene{{"Exp"}, {"Exp"}, {"Exp"}, {"Exp"}};
-  scene.options.beam.width = 100;
+  scene.config.guided.width = 100;
   const SearchResult result = scene.search();
   EXPECT_EQ(result.expansions, 16);
   EXPECT_GT(result.duplicates, 0);
@@ -161,7 +161,7 @@ TEST(PolicyBeamTest, ExpandsEachStateOnceThoughRewritesCommute) {
 
 TEST(PolicyBeamTest, GoesAsDeepAsItsHorizonsSay) {
   ChainScene scene{{"Exp"}, {"Exp"}, {"Exp"}, {"Exp"}};
-  scene.options.beam.width = 100;
+  scene.config.guided.width = 100;
   scene.config.env.horizon = 2;
   EXPECT_LT(scene.search().expansions, 16);
   scene.config.guided.horizons = 10;
@@ -213,18 +213,18 @@ TEST(PolicyBeamTest, IsNeverBelowGreedySearch) {
   ChainScene scene{{"Exp", "Sqrt"}, {"Sqrt", "Exp"}};
   scene.policy->weights = {{kThere, 1000}, {kBack, 1000}};
   scene.options.budget = 2;
-  scene.options.beam.width = 1;
+  scene.config.guided.width = 1;
   EXPECT_EQ(scene.search().best_cost, scene.start().cost());
-  scene.options.greedy_first = true;
+  scene.config.guided.greedy_first = true;
   EXPECT_EQ(scene.search().best_cost, scene.greedy());
-  scene.options.greedy_first = false;
-  scene.options.finish = true;
+  scene.config.guided.greedy_first = false;
+  scene.config.guided.finish = true;
   EXPECT_EQ(scene.search().best_cost, scene.greedy());
 }
 
 TEST(PolicyBeamTest, TheHorizonEndsWays) {
   ChainScene scene = hidden_gains();
-  scene.options.beam.width = 300;
+  scene.config.guided.width = 300;
   scene.config.env.horizon = 3;
   const SearchResult result = scene.search();
   EXPECT_GT(result.best_cost.runtime, scene.optimum().runtime);
@@ -254,7 +254,8 @@ TEST(PolicyBeamTest, ThePathOfATrainedPolicyLeadsToTheBestGraph) {
   config.guided.search = PolicySearchKind::kBeam;
   const RewriteState start(tiny.graph, tiny.rules, tiny.cost);
   const SearchResult result = policy_method(trained, tiny.rules, tiny.cost, config)(start, {});
-  EXPECT_LE(result.best_cost.runtime, greedy_search(start, {}).best_cost.runtime);
+  EXPECT_LE(result.best_cost.runtime,
+            search_rewrites(start, {}, search::Greedy()).best_cost.runtime);
   EXPECT_EQ(replay(start, result.rewrites).cost(), result.best_cost);
 }
 

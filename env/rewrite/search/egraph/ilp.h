@@ -1,0 +1,30 @@
+#pragma once
+
+#include <string>
+
+#include "env/rewrite/search/egraph/extraction.h"
+
+namespace reverie {
+
+struct IlpResult {
+  Selection selection;  ///< the best found, never dearer than the one given
+  /// In the solver's own words: no selection among those allowed costs less.
+  bool optimal = false;
+  /// How far the cost may be above the least one, relative to it, as far as the solver knows.
+  double gap = 0;
+  bool gap_known = false;
+  int columns = 0;  ///< size of the program
+  int rows = 0;
+  /// "optimal", "gap 1.2%" or "gap unknown".
+  std::string status() const;
+};
+
+/// Extraction as an integer linear program, solved by CBC (COIN-OR) from `start`, which must have a
+/// cost: a variable per node, and for each class that a chosen node reads one of the nodes that
+/// compute it. No choice can be cyclic, since nodes are left out beforehand until none is
+/// (allow_without_cycles): the optimum is that of what remains. Deterministic, on one thread,
+/// unless cut short. `seconds`: limit of the solver's time.
+IlpResult extract_by_ilp(const ExtractionProblem& problem, const Selection& start, double seconds,
+                         const OutOfTime& out_of_time);
+
+}  // namespace reverie
