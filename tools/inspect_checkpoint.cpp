@@ -32,12 +32,14 @@ Json to_json(const std::string& file, const Checkpoint& checkpoint) {
 }
 
 std::string to_text(const std::string& file, const Checkpoint& checkpoint) {
-  std::string text = fmt::format(
-      "{}: checkpoint, {}\nenvironment {}, {} actions, {} by {}\n"
-      "trained on data {:016x}\nnumbers   {} in {} tensors\n",
-      file, checkpoint.kind, checkpoint.spec.name, checkpoint.spec.actions.size(),
-      checkpoint.spec.objective_metric().name, checkpoint.spec.source, checkpoint.data,
-      parameters(checkpoint), checkpoint.tensors.size());
+  const EnvSpec& spec = checkpoint.spec;
+  std::string text = fmt::format("{}: checkpoint, {}\n", file, checkpoint.kind);
+  if (!spec.name.empty())
+    text += fmt::format("environment {}, {} actions, {} by {}\ntrained on data {:016x}\n",
+                        spec.name, spec.actions.size(), spec.objective_metric().name, spec.source,
+                        checkpoint.data);
+  text += fmt::format("numbers   {} in {} tensors\n", parameters(checkpoint),
+                      checkpoint.tensors.size());
   for (const auto& [name, value] : checkpoint.counters)
     text += fmt::format("counter   {} {}\n", name, value);
   for (const auto& [name, value] : checkpoint.scores)

@@ -5,12 +5,12 @@
 #include <string>
 #include <vector>
 
+#include "controller/agents/learner.h"
 #include "core/base/error.h"
 #include "core/base/files.h"
 #include "core/base/json.h"
 #include "core/base/words.h"
 #include "env/placement/graph/placement_input.h"
-#include "env/placement/learn/learner.h"
 #include "env/placement/simulator/grouping.h"
 #include "tools/command.h"
 #include "tools/help.h"

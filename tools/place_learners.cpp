@@ -5,8 +5,8 @@
 #ifdef REVERIE_LEARNING
 #include <optional>
 
+#include "controller/agents/learner.h"
 #include "controller/evaluate/policy_solver.h"
-#include "env/placement/learn/learner.h"
 #include "env/kind.h"
 #include "env/placement/placement_task.h"
 #include "env/placement/search/local_search.h"

@@ -5,8 +5,8 @@
 namespace reverie {
 
 GraphNet::GraphNet(const EnvSpec& spec, const ModelFreeConfig& config)
-    : encoder_(register_module("encoder", std::make_shared<GraphEncoder>(config.encoder, spec))) {
-  if (config.encoder.kind == EncoderKind::kRandom)
+    : encoder_(register_module("encoder", make_encoder(config.encoder, spec))) {
+  if (!registered(config.encoder.kind).trained)
     for (auto& parameter : encoder_->parameters()) parameter.set_requires_grad(false);
   const int64_t inputs = config.encoder.latent + 1;
   actor_ = register_module("actor", two_layers(inputs, config.width, 0));

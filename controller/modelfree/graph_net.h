@@ -1,6 +1,7 @@
 #pragma once
 
 #include "controller/modelfree/model_free_network.h"
+#include "worldmodel/encoder/graph_encoder.h"
 
 namespace reverie {
 

@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "controller/policy/segments.h"
+#include "controller/train/descend.h"
 #include "worldmodel/network/modules.h"
 
 namespace reverie {
@@ -116,10 +117,7 @@ double DqnTrainer::gradient_step(const ReplaySample& sample) {
   const auto value = all.score.index_select(0, rows_of(all, sample.actions));
   const auto loss = torch::nn::functional::smooth_l1_loss(value, target);
   require_finite_loss(loss.item<double>());
-  optimizer_.zero_grad();
-  loss.backward();
-  torch::nn::utils::clip_grad_norm_(net_->parameters(), kMaxGradient);
-  optimizer_.step();
+  descend(optimizer_, loss, kMaxGradient);
   follow(config_.target_rate);
   return loss.item<double>();
 }

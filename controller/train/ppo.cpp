@@ -4,6 +4,7 @@
 #include <cmath>
 #include <numeric>
 
+#include "controller/train/descend.h"
 #include "core/base/shuffle.h"
 #include "worldmodel/network/modules.h"
 
@@ -23,6 +24,11 @@ torch::Tensor shuffled_indices(int64_t n, Rng& rng) {
   return torch::tensor(order, torch::kInt64);
 }
 
+torch::Tensor clipped_gain(const torch::Tensor& ratio, const torch::Tensor& advantage,
+                           double clip) {
+  return torch::minimum(ratio * advantage, ratio.clamp(1 - clip, 1 + clip) * advantage);
+}
+
 struct PpoLearner::Sums {
   double loss = 0, value_loss = 0, entropy = 0, kl = 0, clipped = 0, gradient = 0;
   double first_ratio_error = 0;
@@ -31,8 +37,8 @@ struct PpoLearner::Sums {
 
 PpoLearner::PpoLearner(std::vector<torch::Tensor> parameters, const PpoConfig& config)
     : config_(config),
-      parameters_(std::move(parameters)),
-      optimizer_(parameters_, torch::optim::AdamOptions(config.learning_rate).eps(1e-5)) {}
+      optimizer_(std::move(parameters), torch::optim::AdamOptions(config.learning_rate).eps(1e-5)) {
+}
 
 bool PpoLearner::minibatch_step(const PpoBatch& batch, const torch::Tensor& index, double entropy,
                                 Sums& sums) {
@@ -44,16 +50,12 @@ bool PpoLearner::minibatch_step(const PpoBatch& batch, const torch::Tensor& inde
   if (sums.steps == 0) sums.first_ratio_error = (ratio - 1).abs().max().item<double>();
   if (sums.steps > 0 && kl > config_.target_kl) return false;
 
-  const auto clipped = ratio.clamp(1 - config_.clip, 1 + config_.clip);
-  const auto gain = torch::minimum(ratio * advantage, clipped * advantage).mean();
+  const auto gain = clipped_gain(ratio, advantage, config_.clip).mean();
   const auto value_loss = (now.value - batch.target.index_select(0, index)).square().mean();
   const auto spread = now.entropy.mean();
   const auto loss = -gain + config_.value_weight * value_loss - entropy * spread;
   require_finite_loss(loss.item<double>());
-  optimizer_.zero_grad();
-  loss.backward();
-  sums.gradient += torch::nn::utils::clip_grad_norm_(parameters_, config_.max_gradient);
-  optimizer_.step();
+  sums.gradient += descend(optimizer_, loss, config_.max_gradient);
 
   sums.loss += loss.item<double>();
   sums.value_loss += value_loss.item<double>();

@@ -42,6 +42,9 @@ struct PpoConfig {
 /// 0 .. n - 1 in an order that `rng` draws, [n] int64.
 torch::Tensor shuffled_indices(int64_t n, Rng& rng);
 
+/// What the clipped objective gains (equation 7) of each ratio of probabilities.
+torch::Tensor clipped_gain(const torch::Tensor& ratio, const torch::Tensor& advantage, double clip);
+
 /// N steps to learn from. Masks are part of what `evaluate` looks up: those shown when acting.
 struct PpoBatch {
   torch::Tensor log_probability;  ///< [N], when acting
@@ -69,7 +72,6 @@ class PpoLearner {
                       Sums& sums);
 
   PpoConfig config_;
-  std::vector<torch::Tensor> parameters_;
   torch::optim::Adam optimizer_;
 };
 

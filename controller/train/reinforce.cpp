@@ -1,5 +1,6 @@
 #include "controller/train/reinforce.h"
 
+#include "controller/train/descend.h"
 #include "worldmodel/network/modules.h"
 
 namespace reverie {
@@ -10,13 +11,11 @@ ReinforceTrainer::ReinforceTrainer(const LatentSpec& spec, const ActorCriticConf
       net_(with_torch_seed(seed, [&] { return ActorCritic(spec, net); })),
       policy_(net_),
       optimizer_(net_->parameters(), torch::optim::AdamOptions(config.learning_rate)),
-      baseline_(torch::zeros({spec.env.horizon})),
-      seen_(torch::zeros({spec.env.horizon})) {}
+      baseline_(spec.env.horizon, config.baseline_decay) {}
 
 void ReinforceTrainer::to_device(torch::Device device) {
   net_->to(device);
-  baseline_ = baseline_.to(device);
-  seen_ = seen_.to(device);
+  baseline_.to(device);
 }
 
 torch::Tensor ReinforceTrainer::advantages(const Rollout& rollout) {
@@ -24,13 +23,7 @@ torch::Tensor ReinforceTrainer::advantages(const Rollout& rollout) {
   const auto to_go = rewards_to_go(rollout.reward, config_.gamma);
   const auto episodes = alive.sum(1);
   const auto mean = (to_go * alive).sum(1) / episodes.clamp_min(1);
-  const int64_t steps = rollout.steps();
-  auto baseline = baseline_.narrow(0, 0, steps), seen = seen_.narrow(0, 0, steps);
-  const auto before = torch::where(seen > 0, baseline, mean);
-  const auto moved = config_.baseline_decay * before + (1 - config_.baseline_decay) * mean;
-  baseline.copy_(torch::where(episodes > 0, moved, baseline));
-  seen.copy_(torch::maximum(seen, (episodes > 0).to(torch::kFloat32)));
-  return to_go - before.unsqueeze(1);
+  return to_go - baseline_.advance(mean, episodes > 0).unsqueeze(1);
 }
 
 Metrics ReinforceTrainer::update(LatentEnvironment& environment, double, uint64_t seed) {
@@ -43,10 +36,7 @@ Metrics ReinforceTrainer::update(LatentEnvironment& environment, double, uint64_
   const auto normal = advantage / (advantage.std(false) + 1e-8);
   const auto loss = -(now.log_probability * normal).mean() - config_.entropy * now.entropy.mean();
   require_finite_loss(loss.item<double>());
-  optimizer_.zero_grad();
-  loss.backward();
-  torch::nn::utils::clip_grad_norm_(net_->parameters(), config_.max_gradient);
-  optimizer_.step();
+  descend(optimizer_, loss, config_.max_gradient);
   Metrics metrics = episode_metrics(rollout);
   metrics.emplace_back("loss", loss.item<double>());
   metrics.emplace_back("entropy", now.entropy.mean().item<double>());
@@ -64,15 +54,13 @@ void ReinforceTrainer::restore_policy(const Checkpoint& checkpoint) {
 void ReinforceTrainer::store(Checkpoint& checkpoint) const {
   store_policy(checkpoint);
   store_optimizer(checkpoint, "policy", optimizer_);
-  checkpoint.tensors["baseline"] = baseline_;
-  checkpoint.tensors["baseline_seen"] = seen_;
+  baseline_.store(checkpoint, "baseline");
 }
 
 void ReinforceTrainer::restore(const Checkpoint& checkpoint) {
   restore_policy(checkpoint);
   restore_optimizer(checkpoint, "policy", optimizer_);
-  baseline_.copy_(stored_tensor(checkpoint, "baseline"));
-  seen_.copy_(stored_tensor(checkpoint, "baseline_seen"));
+  baseline_.restore(checkpoint, "baseline");
 }
 
 }  // namespace reverie

@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "controller/train/moving_baseline.h"
 #include "controller/train/trainer.h"
 
 namespace reverie {
@@ -59,8 +60,7 @@ class ReinforceTrainer : public Trainer {
   ActorCritic net_;
   ReinforcePolicy policy_;
   torch::optim::Adam optimizer_;
-  torch::Tensor baseline_;  ///< [horizon], mean reward to go by step
-  torch::Tensor seen_;      ///< [horizon], 1 where the baseline has a value
+  MovingBaseline baseline_;  ///< of the rewards to go, by step
 };
 
 }  // namespace reverie

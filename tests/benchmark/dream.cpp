@@ -18,6 +18,7 @@
 #include "env/toy/toy_environment.h"
 #include "tests/benchmark/machine.h"
 #include "tests/support/random_actions.h"
+#include "worldmodel/encoder/graph_encoder.h"
 #include "worldmodel/latent/live.h"
 #include "worldmodel/network/torch.h"
 
@@ -61,7 +62,7 @@ struct Worlds {
   Worlds(const std::string& name, int batch, bool regions) : real(make_environment(name, regions)) {
     torch::manual_seed(1);
     const EncoderConfig vae;
-    encoder = std::make_shared<GraphEncoder>(vae, real->spec());
+    encoder = make_encoder(vae, real->spec());
     spec.latent = vae.latent;
     spec.hidden = config.hidden;
     spec.env = real->spec();

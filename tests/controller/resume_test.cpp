@@ -78,8 +78,7 @@ class FitM : public Training {
   explicit FitM(bool several_entities)
       : environment_(toy(several_entities)),
         data_(testing::random_episodes(environment_, 60, 1)),
-        encoder_(with_torch_seed(
-            3, [&] { return std::make_shared<GraphEncoder>(untrained(), data_.spec()); })),
+        encoder_(with_torch_seed(3, [&] { return make_encoder(untrained(), data_.spec()); })),
         episodes_(data_, encode_states(data_, *encoder_)) {
     config_.model.hidden = 24;
     config_.model.mixtures = 3;
@@ -95,7 +94,7 @@ class FitM : public Training {
   }
 
  private:
-  static EncoderConfig untrained() { return {EncoderKind::kRandom, 8, 16, 2}; }
+  static EncoderConfig untrained() { return {encoder_kind("random"), 8, 16, 2}; }
 
   ToyEnvironment environment_;
   MemoryEpisodes data_;

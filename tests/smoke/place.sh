@@ -53,7 +53,7 @@ if [[ ${2-} == ON ]]; then
   "$reverie" place generate:layers:100:2 --devices 2xv100-nvlink --method learner.pt --evaluations 1 \
     --quiet --json | grep -q '"evaluations":1}' || fails "the learner's placement"
   head -c 100 learner.pt >cut.pt
-  refused "cut.pt: is no file of a placement learner" graph.json --devices 2xv100-nvlink --method cut.pt
+  refused "cut.pt: the checkpoint is damaged" graph.json --devices 2xv100-nvlink --method cut.pt
 fi
 
 # Too little memory is told in a sentence, with status 1.

@@ -3,8 +3,8 @@
 #include <memory>
 
 #include "env/environment.h"
-#include "worldmodel/encoder/encoder.h"
 #include "worldmodel/encoder/entity_pool.h"
+#include "worldmodel/encoder/graph_encoder.h"
 #include "worldmodel/memory/world_model.h"
 
 namespace reverie::testing {
@@ -16,7 +16,7 @@ struct UntrainedWorld {
     EncoderConfig vae;
     vae.latent = 6;
     vae.width = 8;
-    encoder = std::make_shared<GraphEncoder>(vae, environment);
+    encoder = make_encoder(vae, environment);
     config.hidden = 12;
     LatentSpec spec;
     spec.latent = vae.latent;

@@ -1,12 +1,10 @@
 #include <gmock/gmock.h>
 
-#include <cstdlib>
 #include <utility>
 #include <vector>
 
 #include "core/base/error.h"
 #include "env/toy/toy_environment.h"
-#include "worldmodel/encoder/encoder.h"
 #include "worldmodel/encoder/vae.h"
 
 namespace reverie {
@@ -15,19 +13,6 @@ namespace {
 using ::testing::ElementsAre;
 
 ToyConfig blocks(int count) { return {.blocks = count, .start_states = 4, .entities = true}; }
-
-EncoderConfig small_encoder(int blocks = 3) {
-  EncoderConfig config;
-  config.latent = 8;
-  config.width = 16;
-  config.blocks = blocks;
-  return config;
-}
-
-std::shared_ptr<GraphEncoder> random_encoder(const EnvSpec& spec, const EncoderConfig& config) {
-  torch::manual_seed(2);
-  return std::make_shared<GraphEncoder>(config, spec);
-}
 
 std::vector<int64_t> numbers(const torch::Tensor& tensor) {
   const auto flat = tensor.to(torch::kInt64).contiguous();
@@ -110,77 +95,12 @@ TEST(EntityBatch, RefusesWhatLiesInNoEntity) {
   EXPECT_THROW(batch_observations(one, star_spec()), InputError);
 }
 
-/// However many blocks of messages there are.
-TEST(EntityEncoder, AStepChangesTheEntityThatItLiesInAndAtMostItsNeighbours) {
-  ToyEnvironment toy(blocks(7));
-  for (const int depth : {1, 16}) {
-    const auto encoder = random_encoder(toy.spec(), small_encoder(depth));
-    for (const int primary : {ToyEnvironment::kEnlarge, ToyEnvironment::kSwap}) {
-      toy.reset(3);
-      std::vector<Observation> states = {toy.observe()};
-      const Action action = toy.mask().choice(primary, toy.mask().total(primary) / 2);
-      toy.step(action);
-      states.push_back(toy.observe());
-      const auto entities = encoder->encode(batch_observations(states, toy.spec())).entities;
-      const auto change = (entities[1] - entities[0]).abs().amax(-1);
-      for (int other = 0; other < 7; ++other) {
-        if (std::abs(other - action.entity) <= 1) continue;
-        EXPECT_LT(change[other].item<float>(), 1e-6) << other << " of " << action.entity;
-      }
-      EXPECT_GT(change[action.entity].item<float>(), 1e-4);
-    }
-  }
-}
-
-TEST(EntityEncoder, DoesNotDependOnTheBatch) {
-  ToyEnvironment toy(blocks(4));
-  const auto encoder = random_encoder(toy.spec(), small_encoder());
-  std::vector<Observation> states;
-  for (uint64_t seed = 0; seed < 4; ++seed) {
-    toy.reset(seed);
-    states.push_back(toy.observe());
-  }
-  const Latents together = encoder->encode(batch_observations(states, toy.spec()));
-  const std::vector<Observation> one = {states[2]};
-  const Latents alone = encoder->encode(batch_observations(one, toy.spec()));
-  EXPECT_TRUE(torch::allclose(alone.z[0], together.z[2], 1e-4, 1e-5));
-  EXPECT_TRUE(torch::allclose(alone.entities[0], together.entities[2], 1e-4, 1e-5));
-  EXPECT_TRUE(torch::equal(alone.neighbours[0], together.neighbours[2]));
-  EXPECT_FALSE(torch::allclose(together.z[1], together.z[2], 1e-3, 1e-4));
-}
-
-/// One block padded beside two, and its statistics.
-TEST(EntityEncoder, PaddingHasLatentZeroAndZIsThePoolOfTheEntities) {
-  ToyEnvironment one_block(blocks(1)), two_blocks(blocks(2));
-  one_block.reset(0);
-  two_blocks.reset(0);
-  const auto encoder = random_encoder(one_block.spec(), small_encoder());
-  const std::vector<Observation> both = {one_block.observe(), two_blocks.observe()};
-  const auto batch = batch_observations(both, one_block.spec());
-  ObservationStatistics statistics(one_block.spec());
-  statistics.add(batch);
-  EXPECT_EQ(statistics.usual_entities(), 1.5);
-  const Latents latents = encoder->encode(batch);
-  EXPECT_EQ(latents.entities[0][1].abs().max().item<float>(), 0);
-  EXPECT_GT(latents.entities[0][0].abs().max().item<float>(), 0);
-  const std::vector<Observation> one = {both[0]};
-  const Latents alone = encoder->encode(batch_observations(one, one_block.spec()));
-  EXPECT_TRUE(torch::allclose(alone.z[0], latents.z[0], 1e-4, 1e-5));
-
-  Checkpoint checkpoint;
-  encoder->store(checkpoint);
-  EntityPool pool = load_entity_pool(checkpoint);
-  EXPECT_TRUE(torch::equal(pool(latents.entities), latents.z));
-  EXPECT_EQ(pool->part(latents.entities)[0][1].abs().max().item<float>(), 0);
-  EXPECT_TRUE(torch::allclose(load_encoder(checkpoint)->encode(batch).z, latents.z));
-}
-
 /// Losses are the same when entities without nodes hold anything at all.
 TEST(EntityDecoder, AsksNothingOfPadding) {
   ToyEnvironment one_block(blocks(1)), two_blocks(blocks(2));
   one_block.reset(0);
   two_blocks.reset(0);
-  const EncoderConfig config = small_encoder();
+  const EncoderConfig config{.latent = 8, .width = 16};
   const std::vector<Observation> both = {one_block.observe(), two_blocks.observe()};
   const auto batch = batch_observations(both, one_block.spec());
   EntityDecoder decoder(config, one_block.spec());

@@ -5,6 +5,7 @@
 #include "tests/support/counting_environment.h"
 #include "tests/support/memory_episodes.h"
 #include "tests/worldmodel/latent_conformance.h"
+#include "worldmodel/encoder/graph_encoder.h"
 #include "worldmodel/encoder/latent_cache.h"
 #include "worldmodel/latent/dream.h"
 #include "worldmodel/latent/live.h"
@@ -25,7 +26,7 @@ struct Fixture {
     EncoderConfig vae;
     vae.latent = 6;
     vae.width = 8;
-    encoder = std::make_shared<GraphEncoder>(vae, environment->spec());
+    encoder = make_encoder(vae, environment->spec());
     WorldModelConfig mdn;
     mdn.hidden = 12;
     LatentSpec spec;

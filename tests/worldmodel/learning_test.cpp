@@ -115,7 +115,7 @@ TEST_F(Learning, WhatIsResumedTellsTheTimeAndTheBestEpochOfAll) {
 }
 
 TEST_F(Learning, MSpeaksOfTheActionsThatItSawInAnyRound) {
-  vae.encoder.kind = EncoderKind::kRandom;
+  vae.encoder.kind = encoder_kind("random");
   train_v(first.path());
   const auto v = encoder(first.path());
   ToyEnvironment uneven(
@@ -149,7 +149,7 @@ TEST_F(Learning, ResumingWithOtherDataOrConfigurationIsRefused) {
 }
 
 TEST_F(Learning, WorldCheckpointHoldsVAndM) {
-  vae.encoder.kind = EncoderKind::kRandom;
+  vae.encoder.kind = encoder_kind("random");
   train_v(first.path());
   const auto v = encoder(first.path());
   const LatentEpisodes episodes(data, encode_states(data, *v));
@@ -161,7 +161,7 @@ TEST_F(Learning, WorldCheckpointHoldsVAndM) {
 }
 
 TEST_F(Learning, TheFileSaysHowGoodMIs) {
-  vae.encoder.kind = EncoderKind::kRandom;
+  vae.encoder.kind = encoder_kind("random");
   train_v(first.path());
   const auto v = encoder(first.path());
   const LatentEpisodes episodes(data, encode_states(data, *v));
@@ -181,7 +181,7 @@ TEST_F(Learning, TheFileSaysHowGoodMIs) {
 }
 
 TEST_F(Learning, LatentsAreEncodedOnceForOneEncoder) {
-  vae.encoder.kind = EncoderKind::kRandom;
+  vae.encoder.kind = encoder_kind("random");
   train_v(first.path());
   const auto v = encoder(first.path());
   int encoded = 0;
@@ -299,7 +299,7 @@ MemoryEpisodes without(const MemoryEpisodes& data, Split split) {
 }
 
 TEST_F(Learning, WhatIsHeldOutForTestingTeachesNothingAndValidationJudges) {
-  vae.encoder.kind = EncoderKind::kRandom;
+  vae.encoder.kind = encoder_kind("random");
   train_v(first.path());
   const auto v = encoder(first.path());
   mdn.fit.epochs = 2;

@@ -3,9 +3,7 @@
 #include <cmath>
 #include <numbers>
 
-#include "env/toy/toy_environment.h"
 #include "worldmodel/batch/choice_features.h"
-#include "worldmodel/encoder/encoder.h"
 #include "worldmodel/memory/count_change.h"
 #include "worldmodel/memory/mdn.h"
 #include "worldmodel/network/modules.h"
@@ -113,41 +111,6 @@ TEST(Normalizer, GivesColumnsMeanZeroAndDeviationOne) {
   EXPECT_NEAR(y.select(1, 1).std(false).item<double>(), 1, 1e-4);
   EXPECT_LT(y.select(1, 2).abs().max().item<double>(), 1e-4);
   EXPECT_TRUE(torch::allclose(normalizer->inverse(y), x, 1e-4, 1e-4));
-}
-
-/// V sees a graph, not an array: the batch it comes in does not matter, nor does the order of
-/// nodes.
-TEST(GraphEncoder, DoesNotDependOnBatchOrNodeOrder) {
-  ToyEnvironment toy(ToyConfig{3, 4, 12});
-  torch::manual_seed(2);
-  GraphEncoder encoder(EncoderConfig{}, toy.spec());
-  std::vector<Observation> states;
-  for (uint64_t seed = 0; seed < 4; ++seed) {
-    toy.reset(seed);
-    states.push_back(toy.observe());
-  }
-  const auto together = encoder.encode(batch_observations(states, toy.spec())).z;
-  const std::vector<Observation> one = {states[2]};
-  EXPECT_TRUE(torch::allclose(encoder.encode(batch_observations(one, toy.spec())).z[0], together[2],
-                              1e-4, 1e-5));
-  EXPECT_FALSE(torch::allclose(together[1], together[2], 1e-3, 1e-4));
-
-  Observation turned = states[2];
-  GraphFeatures& graph = turned.graph;
-  const int nodes = graph.node_count();
-  const auto width = static_cast<int>(toy.spec().node_features.size());
-  for (int i = 0; i < nodes; ++i) {
-    graph.node_types[i] = states[2].graph.node_types[nodes - 1 - i];
-    for (int f = 0; f < width; ++f)
-      graph.nodes[i * width + f] = states[2].graph.nodes[(nodes - 1 - i) * width + f];
-  }
-  for (int e = 0; e < graph.edge_count(); ++e) {
-    graph.senders[e] = nodes - 1 - graph.senders[e];
-    graph.receivers[e] = nodes - 1 - graph.receivers[e];
-  }
-  const std::vector<Observation> other = {turned};
-  EXPECT_TRUE(torch::allclose(encoder.encode(batch_observations(other, toy.spec())).z[0],
-                              together[2], 1e-4, 1e-5));
 }
 
 TEST(Mixture, ColumnsAreSampledAsTheMixtureIs) {

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 
 #include <string>
+#include <tuple>
 
 #include "env/toy/toy_environment.h"
 #include "tests/support/fit_metrics.h"
@@ -13,13 +14,15 @@
 namespace reverie {
 namespace {
 
-/// V, of one entity and of several: small models that train in seconds on one thread.
-class TrainVae : public ::testing::TestWithParam<bool> {
+/// V of each kind that is trained, of one entity and of several: small models that train in seconds
+/// on one thread.
+class TrainVae : public ::testing::TestWithParam<std::tuple<std::string, bool>> {
  protected:
   TrainVae()
       : toy(ToyConfig{.blocks = 3, .start_states = 8, .horizon = 12, .entities = several()}),
         data(testing::random_episodes(toy, 100, 1)) {
     torch::set_num_threads(1);
+    config.encoder.kind = encoder_kind(std::get<std::string>(GetParam()));
     config.encoder.latent = 8;
     config.encoder.width = 16;
     config.encoder.blocks = 2;
@@ -29,7 +32,7 @@ class TrainVae : public ::testing::TestWithParam<bool> {
     config.states_per_epoch = 600;
   }
 
-  static bool several() { return GetParam(); }
+  static bool several() { return std::get<bool>(GetParam()); }
   void train(const std::string& directory,
              const std::function<void(const FitProgress&)>& observe = {}) {
     train_vae(data, config, 5, directory, false, torch::kCPU, observe);
@@ -78,8 +81,18 @@ TEST_P(TrainVae, KeptLatentsAreThoseEncoded) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Entities, TrainVae, ::testing::Bool(),
-                         [](const auto& info) { return info.param ? "several" : "one"; });
+std::vector<std::string> trained_kinds() {
+  std::vector<std::string> names;
+  for (const RegisteredEncoder& encoder : registered_encoders())
+    if (encoder.trained) names.emplace_back(encoder.name);
+  return names;
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Kinds, TrainVae, ::testing::Combine(::testing::ValuesIn(trained_kinds()), ::testing::Bool()),
+    [](const auto& info) {
+      return std::get<std::string>(info.param) + (std::get<bool>(info.param) ? "_several" : "_one");
+    });
 
 }  // namespace
 }  // namespace reverie

@@ -1,6 +1,6 @@
-#include <algorithm>
+#include "worldmodel/encoder/observation_normalizer.h"
 
-#include "worldmodel/encoder/encoder.h"
+#include <algorithm>
 
 namespace reverie {
 namespace {

@@ -108,7 +108,7 @@ FitResult train_vae(const EpisodeSource& data, const TrainVaeConfig& config, uin
                     const std::string& directory, bool resume, torch::Device device,
                     const std::function<void(const FitProgress&)>& observe) {
   VaeProblem problem(data, config, seed, device);
-  if (config.encoder.kind != EncoderKind::kRandom)
+  if (registered(config.encoder.kind).trained)
     return fit(problem, config.fit, seed, directory, "encoder.pt", resume, observe);
   save_checkpoint(directory + "/encoder.pt", problem.checkpoint());
   return {};

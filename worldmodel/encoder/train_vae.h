@@ -33,7 +33,7 @@ struct TrainVaeConfig {
 
 /// Trains V on the distinct states of the training split and writes `directory`/encoder.pt. Losses
 /// on the validation split are those of reconstructing its states from the latents' means.
-/// A random V is written as it was initialised, its input statistics set.
+/// A V that is not trained is written as it was initialised, its input statistics set.
 FitResult train_vae(const EpisodeSource& data, const TrainVaeConfig& config, uint64_t seed,
                     const std::string& directory, bool resume, torch::Device device,
                     const std::function<void(const FitProgress&)>& observe);

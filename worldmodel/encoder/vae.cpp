@@ -2,6 +2,8 @@
 
 #include <numbers>
 
+#include "worldmodel/encoder/graph_network.h"
+
 namespace reverie {
 namespace {
 
@@ -224,7 +226,7 @@ void EntityDecoderImpl::add_losses(LossTerms& losses, const torch::Tensor& entit
 }
 
 Vae::Vae(const EncoderConfig& config, const EnvSpec& spec)
-    : encoder(register_module("encoder", std::make_shared<GraphEncoder>(config, spec))),
+    : encoder(register_module("encoder", make_encoder(config, spec))),
       decoder(register_module("decoder", GraphDecoder(config, spec))),
       entity_decoder(register_module("entity_decoder", EntityDecoder(config, spec))) {}
 

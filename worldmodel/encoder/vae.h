@@ -1,6 +1,6 @@
 #pragma once
 
-#include "worldmodel/encoder/encoder.h"
+#include "worldmodel/encoder/graph_encoder.h"
 #include "worldmodel/network/modules.h"
 #include "worldmodel/network/torch.h"
 

@@ -47,8 +47,9 @@ std::string serialize(const Checkpoint& checkpoint) {
   std::string body;
   Json::Array tensors;
   for (const auto& [name, tensor] : checkpoint.tensors) append_tensor(tensors, body, name, tensor);
+  const Json spec = checkpoint.spec.name.empty() ? Json() : spec_to_json(checkpoint.spec);
   const std::string header =
-      Json{{"kind", checkpoint.kind},       {"spec", spec_to_json(checkpoint.spec)},
+      Json{{"kind", checkpoint.kind},       {"spec", spec},
            {"data", checkpoint.data},       {"config", checkpoint.config},
            {"configs", checkpoint.configs}, {"counters", checkpoint.counters},
            {"scores", checkpoint.scores},   {"tensors", tensors}}
@@ -82,7 +83,7 @@ torch::Tensor parse_tensor(std::string_view body, const Json& entry) {
 Checkpoint checkpoint_of(const Json& header, std::string_view body) {
   Checkpoint checkpoint;
   checkpoint.kind = header.at("kind").get<std::string>();
-  checkpoint.spec = spec_from_json(header.at("spec"));
+  if (const Json& spec = header.at("spec"); !spec.is_null()) checkpoint.spec = spec_from_json(spec);
   checkpoint.data = header.at("data").get<uint64_t>();
   checkpoint.config = header.at("config").get<std::string>();
   checkpoint.configs = header.at("configs").get<decltype(checkpoint.configs)>();

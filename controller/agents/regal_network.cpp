@@ -1,0 +1,91 @@
+#include "controller/agents/regal_network.h"
+
+#include "core/base/error.h"
+
+namespace reverie {
+namespace {
+
+using torch::nn::LayerNorm;
+using torch::nn::Linear;
+
+constexpr int64_t kPair = QuantisedBeta::kMeans + QuantisedBeta::kVariances;
+constexpr double kFirstHead = 0.1;  // of what was drawn: chosen
+constexpr float kFirstBias = 2;     // of the middle ones: chosen
+
+torch::Tensor evened_sum(const Neighbours& neighbours, const torch::Tensor& rows) {
+  return sum(neighbours, rows) / neighbours.count.clamp_min(1).sqrt().unsqueeze(1);
+}
+
+}  // namespace
+
+QuantisedBeta::QuantisedBeta(int64_t mean, int64_t variance) {
+  REVERIE_CHECK(mean >= 0 && mean < kMeans && variance >= 0 && variance < kVariances);
+  const double m = (static_cast<double>(mean) + 0.5) / static_cast<double>(kMeans);
+  const double both = 1 / kShares[variance] - 1;  // alpha + beta
+  alpha = m * both;
+  beta = (1 - m) * both;
+}
+
+RegalNetworkImpl::RegalNetworkImpl(int devices, bool edges, const RegalSizes& sizes)
+    : devices_(devices),
+      edges_(edges),
+      operators_(register_module("operators", torch::nn::Embedding(kOperatorNumbers, sizes.width))),
+      input_(register_module("input", Linear(node_columns(devices), sizes.width))),
+      head_(register_module("head", Linear(sizes.width, (devices + 1) * kPair))),
+      first_(register_module("first", torch::nn::ModuleList())),
+      second_(register_module("second", torch::nn::ModuleList())),
+      norms_(register_module("norms", torch::nn::ModuleList())) {
+  if (!edges) {
+    REVERIE_CHECK(sizes.width % 2 == 0);
+    Rng rng(0);
+    for (const char* way : {"forward", "backward"})
+      sequence_.emplace_back(*this, way, sizes.width, sizes.width / 2, rng);
+    return;
+  }
+  for (int64_t round = 0; round < sizes.rounds; ++round) {
+    first_->push_back(Linear(4 * sizes.width, sizes.width));
+    second_->push_back(Linear(sizes.width, sizes.width));
+    norms_->push_back(LayerNorm(torch::nn::LayerNormOptions({sizes.width})));
+  }
+}
+
+void RegalNetworkImpl::begin_in_the_middle() {
+  const torch::NoGradGuard guard;
+  head_->weight.mul_(kFirstHead);
+  auto bias = head_->bias.view({devices_ + 1, kPair});
+  bias.select(1, QuantisedBeta::kMiddleMean).fill_(kFirstBias);
+  bias.select(1, QuantisedBeta::kMeans + QuantisedBeta::kMiddleVariance).fill_(kFirstBias);
+}
+
+torch::Tensor RegalNetworkImpl::passed(torch::Tensor states, const NodeFeatures& features) {
+  for (size_t round = 0; round < norms_->size(); ++round) {
+    const auto read =
+        torch::cat({states, evened_sum(features.inputs, states),
+                    evened_sum(features.outputs, states), states.mean(0, true).expand_as(states)},
+                   1);
+    const auto hidden = first_[round]->as<Linear>()->forward(read).relu();
+    states = states + second_[round]->as<Linear>()->forward(hidden);
+    states = norms_[round]->as<LayerNorm>()->forward(states);
+  }
+  return states;
+}
+
+torch::Tensor RegalNetworkImpl::states(const NodeFeatures& features) {
+  const auto states = (input_(features.values) + operators_(features.operators)).relu();
+  if (edges_) return passed(states, features);
+  RecurrentStates unused;
+  return torch::cat({sequence_[0].read(states, /*backward=*/false, unused),
+                     sequence_[1].read(states, /*backward=*/true, unused)},
+                    1);
+}
+
+RegalNetworkImpl::Logits RegalNetworkImpl::forward(const NodeFeatures& features) {
+  const auto rows = head_(states(features));
+  const auto affinities =
+      features.mean_of_entities(rows.slice(1, 0, devices_ * kPair)).reshape({-1, kPair});
+  const auto priorities = rows.slice(1, devices_ * kPair).index_select(0, features.row);
+  const auto all = torch::cat({affinities, priorities});
+  return {all.slice(1, 0, QuantisedBeta::kMeans), all.slice(1, QuantisedBeta::kMeans)};
+}
+
+}  // namespace reverie

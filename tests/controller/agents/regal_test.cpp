@@ -1,0 +1,190 @@
+#include "controller/agents/regal.h"
+
+#include <gtest/gtest.h>
+
+#include "core/base/error.h"
+#include "tests/env/placement/placements.h"
+#include "tests/support/temporary_directory.h"
+
+namespace reverie {
+namespace {
+
+TEST(QuantisedBeta, HasTheMeanAndAVarianceThatABetaCanHave) {
+  for (int64_t mean = 0; mean < QuantisedBeta::kMeans; ++mean)
+    for (int64_t variance = 0; variance < QuantisedBeta::kVariances; ++variance) {
+      const QuantisedBeta one(mean, variance);
+      ASSERT_GT(one.alpha, 0);
+      ASSERT_GT(one.beta, 0);
+      const double both = one.alpha + one.beta, m = one.alpha / both;
+      EXPECT_NEAR(m, (static_cast<double>(mean) + 0.5) / QuantisedBeta::kMeans, 1e-12);
+      const double v = one.alpha * one.beta / (both * both * (both + 1));
+      EXPECT_LT(v, m * (1 - m));
+      EXPECT_NEAR(v, QuantisedBeta::kShares[variance] * m * (1 - m), 1e-12);
+    }
+  const QuantisedBeta middle(QuantisedBeta::kMiddleMean, QuantisedBeta::kMiddleVariance);
+  EXPECT_NEAR(middle.alpha, 1, 1e-12);
+  EXPECT_NEAR(middle.beta, 1, 1e-12);
+}
+
+/// Pairs of nodes, of which the second reads of the first. Device 1 takes four times as long, or
+/// has memory for a fifth of the nodes.
+struct Uneven {
+  explicit Uneven(bool memory, int pairs = 10)
+      : graph(graph_of(memory, pairs)), topology(ideal_devices(2, "fast")) {
+    if (memory) topology.devices[1].memory_bytes = 4 * pairs;
+    if (!memory) topology.devices[1].kind = "slow";
+  }
+
+  static CostGraph graph_of(bool memory, int pairs) {
+    std::vector<CostNode> nodes;
+    std::vector<CostTensor> tensors;
+    std::vector<Picoseconds> costs;
+    for (int node = 0; node < 2 * pairs; ++node) {
+      nodes.push_back({.name = "n", .op = "task", .persistent_bytes = memory ? 10 : 0});
+      costs.insert(costs.end(), {{10 + node}, {4 * (10 + node)}});
+      if (node % 2 == 0)
+        tensors.push_back({.producer = node, .bytes = 1, .transfer = {5}, .readers = {node + 1}});
+    }
+    return CostGraph("uneven", {"fast", "slow"}, nodes, costs, tensors);
+  }
+  Evaluator evaluator(int64_t evaluations) const {
+    return {graph, topology, PlacementObjective::kMakespan, {.evaluations = evaluations}};
+  }
+
+  CostGraph graph;
+  Topology topology;
+};
+
+void learn(PlacementLearner& learner, Evaluator& evaluator) {
+  Evaluator* const one[] = {&evaluator};
+  learner.learn(one);
+}
+
+/// Of all entities, the mean of the distribution of their affinities to a device.
+double mean_affinity(const GeneBias& bias, const GeneLayout& layout, int device) {
+  double sum = 0;
+  for (int entity = 0; entity < layout.entities().size(); ++entity) {
+    const auto gene = static_cast<size_t>(layout.affinity(entity, device));
+    sum += bias.alpha[gene] / (bias.alpha[gene] + bias.beta[gene]);
+  }
+  return sum / layout.entities().size();
+}
+
+/// The mean cost that is reached with few evaluations.
+template <class Run>
+double mean_cost(const Uneven& toy, const Run& run) {
+  double sum = 0;
+  for (uint64_t seed = 0; seed < 20; ++seed) {
+    Evaluator few = toy.evaluator(10);
+    run(few, seed);
+    EXPECT_EQ(few.evaluations(), 10);
+    sum += few.cost(few.best_outcome()) / 20;
+  }
+  return sum;
+}
+
+TEST(Regal, KnowsNothingAtFirst) {
+  const Uneven toy(false);
+  Regal regal(2, 3);
+  const GeneBias bias = regal.likeliest(Simulator(toy.graph, toy.topology));
+  for (size_t gene = 0; gene < bias.alpha.size(); ++gene) {
+    EXPECT_NEAR(bias.alpha[gene], 1, 1e-12);
+    EXPECT_NEAR(bias.beta[gene], 1, 1e-12);
+  }
+}
+
+class RegalToys : public ::testing::TestWithParam<std::tuple<bool, bool>> {};
+
+TEST_P(RegalToys, LearnWhichDeviceIsWorseAndBeatBrkgaWithFewEvaluations) {
+  const auto [memory, edges] = GetParam();
+  const Uneven toy(memory);
+  Regal regal(2, 1, {.edges = edges, .evaluations = 20});
+  Evaluator evaluator = toy.evaluator(12000);
+  learn(regal, evaluator);
+  EXPECT_EQ(evaluator.evaluations(), 12000);
+  const GeneBias bias = regal.likeliest(Simulator(toy.graph, toy.topology));
+  const GeneLayout layout(toy.graph, 2);
+  EXPECT_GT(mean_affinity(bias, layout, 0), mean_affinity(bias, layout, 1) + 0.1);
+
+  const double plain =
+      mean_cost(toy, [](Evaluator& few, uint64_t seed) { brkga(few, {}, {}, Rng(seed)); });
+  const double learned = mean_cost(toy, [&](Evaluator& few, uint64_t) { regal.place(few); });
+  EXPECT_LT(learned, 0.9 * plain);
+}
+
+INSTANTIATE_TEST_SUITE_P(All, RegalToys, ::testing::Combine(::testing::Bool(), ::testing::Bool()),
+                         [](const auto& one) {
+                           return std::string(std::get<0>(one.param) ? "memory" : "slow") +
+                                  (std::get<1>(one.param) ? "" : "_gas");
+                         });
+
+class RegalKinds : public ::testing::TestWithParam<const char*> {};
+
+TEST_P(RegalKinds, KeepBudgetsRepeatThemselvesAndAreKeptInFiles) {
+  const Uneven toy(false, 4), other(true, 3);
+  const TemporaryDirectory directory;
+  const std::string path = directory / "regal.pt";
+  std::vector<std::vector<double>> held;
+  for (const uint64_t seed : {7, 7, 8}) {
+    const auto learner = learner_kind(GetParam()).make(2, seed);
+    Evaluator one = toy.evaluator(3700), second = other.evaluator(900);
+    Evaluator* const both[] = {&one, &second};
+    learner->learn(both);
+    EXPECT_EQ(one.evaluations(), 3700);
+    EXPECT_EQ(second.evaluations(), 900);
+    held.emplace_back();
+    for (const auto& parameter : learner->module().parameters())
+      held.back().push_back(parameter.sum().item<double>());
+    save_learner(path, GetParam(), 2, *learner);
+  }
+  EXPECT_EQ(held[0], held[1]);
+  EXPECT_NE(held[0], held[2]);
+  const SavedLearner saved = load_learner(path, 1);
+  size_t next = 0;
+  for (const auto& parameter : saved.learner->module().parameters())
+    EXPECT_EQ(parameter.sum().item<double>(), held[2][next++]);
+}
+
+TEST_P(RegalKinds, RefuseAnotherNumberOfDevices) {
+  const Uneven toy(false);
+  Evaluator evaluator = toy.evaluator(500);
+  const auto learner = learner_kind(GetParam()).make(3, 1);
+  EXPECT_THROW(learn(*learner, evaluator), InputError);
+  EXPECT_THROW(learner->place(evaluator), InputError);
+}
+
+INSTANTIATE_TEST_SUITE_P(All, RegalKinds,
+                         ::testing::Values("regal", "regal_placement", "regal_scheduling", "gas"),
+                         [](const auto& one) { return std::string(one.param); });
+
+TEST(Regal, ABudgetIsChargedWithWhatBrkgaEvaluates) {
+  const Uneven toy(false);
+  for (const int64_t runs : {2, 4}) {  // the first is the plain one, the last is not learned from
+    Regal regal(2, 1, {.evaluations = 20});
+    const auto weights = [&] { return regal.module().parameters().back().detach().clone(); };
+    const auto before = weights();
+    Evaluator evaluator = toy.evaluator(20 * runs);
+    learn(regal, evaluator);
+    EXPECT_EQ(before.equal(weights()), runs == 2);
+  }
+}
+
+TEST(Regal, AblationsLeaveTheOtherGenesUniform) {
+  const Uneven toy(false);
+  const GeneLayout layout(toy.graph, 2);
+  for (const bool placement : {true, false}) {
+    Regal regal(2, 1, {.placement = placement, .scheduling = !placement, .evaluations = 20});
+    Evaluator evaluator = toy.evaluator(12000);
+    learn(regal, evaluator);
+    const GeneBias bias = regal.likeliest(Simulator(toy.graph, toy.topology));
+    const auto first = bias.alpha.begin(), middle = first + layout.priority(0);
+    const auto uniform = [](double alpha) { return std::abs(alpha - 1) < 1e-12; };
+    EXPECT_EQ(std::all_of(first, middle, uniform), !placement);
+    if (placement) {
+      EXPECT_TRUE(std::all_of(middle, bias.alpha.end(), uniform));
+    }
+  }
+}
+
+}  // namespace
+}  // namespace reverie
