@@ -24,8 +24,10 @@ namespace reverie {
 //     }
 //   };
 //   struct DreamConfig {
-//     PpoConfig ppo; template <class V> void fields(V& v) { v.section("ppo", ppo, "Proximal policy
-//     optimization"); }
+//     PpoConfig ppo;
+//     template <class V> void fields(V& v) {
+//       v.section("ppo", ppo, "Proximal policy optimization");
+//     }
 //   };
 //
 // ConfigFields(config) then reads YAML, applies "ppo.clip=0.1", dumps, and explains. Types: bool,
