@@ -42,7 +42,7 @@ struct EnvironmentConfig {
     sections.fields(v);
   }
 
- private:
+  /// "adapt, knapsack, ...".
   static std::string kind_names();
 };
 

@@ -7,13 +7,6 @@
 namespace reverie {
 namespace {
 
-std::string names_of_kinds() {
-  std::string names;
-  for (const EnvironmentKind* kind : environment_kinds())
-    names += (names.empty() ? "" : ", ") + std::string(kind->name());
-  return names;
-}
-
 std::string help_of_inputs() {
   std::string help;
   for (const EnvironmentKind* kind : environment_kinds())
@@ -77,7 +70,8 @@ std::vector<CLI::Option*> add_kind_options(CLI::App& command,
       else
         added.push_back(add_option(command, options, given));
     }
-  command.add_option("--env", options->kind, "Environment: " + names_of_kinds())->type_name("KIND");
+  command.add_option("--env", options->kind, "Environment: " + EnvironmentConfig::kind_names())
+      ->type_name("KIND");
   return added;
 }
 
