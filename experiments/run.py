@@ -481,10 +481,52 @@ class Stopped(Exception):
     pass
 
 
+def part_of(text):
+    """3/16 -> (3, 16)"""
+    number, _, count = text.partition("/")
+    if not (number.isdigit() and count.isdigit() and 1 <= int(number) <= int(count)):
+        raise Refusal(f"--part {text}: write 3/16 for the third of 16")
+    return int(number), int(count)
+
+
+def of_part(runs, number, count):
+    """Runs that share a step stay together, so that no two parts carry it out."""
+    groups = []  # runs and the keys of their steps
+    for run in runs:
+        keys = {step.key for step in run.steps}
+        shared = [group for group in groups if group[1] & keys]
+        groups = [group for group in groups if not group[1] & keys]
+        groups.append(([*(one for group in shared for one in group[0]), run],
+                       keys.union(*(group[1] for group in shared))))
+    chosen = {id(run) for group in groups[number - 1::count] for run in group[0]}
+    return [run for run in runs if id(run) in chosen]
+
+
+def submit(parts, words):
+    """A job array of Slurm, a part each."""
+    run = shlex.join([str(Path(__file__).resolve()), *words, "--slurm", "0"])
+    command = [
+        "sbatch", f"--array=1-{parts}", "--wrap", f"{run} --part $SLURM_ARRAY_TASK_ID/{parts}"
+    ]
+    try:
+        return subprocess.run(command).returncode
+    except FileNotFoundError:
+        raise Refusal(f"--slurm needs sbatch; without Slurm: --part 1/{parts}, 2/{parts}, ...")
+
+
+def lines_of_parts(path):
+    """What parts of the experiment have found."""
+    return [
+        line for part in sorted(path.parent.glob(f"{path.stem}.part-*-of-*.jsonl"))
+        for line in part.read_text().splitlines(keepends=True) if line.endswith("\n")
+    ]
+
+
 class Results:
     """The file of lines. It belongs to one process at a time."""
-    def __init__(self, path):
-        self.path = path
+    def __init__(self, path, more=()):
+        """Takes over lines of `more` for runs that it has not."""
+        self.path, self.lock = path, threading.Lock()
         path.parent.mkdir(parents=True, exist_ok=True)
         self.file = path.open("a+b")
         try:
@@ -498,7 +540,10 @@ class Results:
         self.keys = {
             identity_of(line): line.get("run") for line in map(json.loads, whole.splitlines())
         }
-        self.lock = threading.Lock()
+        for line in map(json.loads, more):
+            if identity_of(line) not in self.keys:
+                self.add(line)
+                self.keys[identity_of(line)] = line.get("run")
 
     def done(self, run):
         known = self.keys.get(identity_of(run.identity), "")
@@ -644,6 +689,10 @@ def read_options(words):
     parser.add_argument("--option", action="append", default=[], metavar="NAME=VALUE",
                         help="an option of the command")
     parser.add_argument("--jobs", "-j", type=int, default=1, metavar="N", help="runs at a time")
+    parser.add_argument("--part", type=part_of, metavar="K/N",
+                        help="only the K-th of N parts of the runs, such as 3/16")
+    parser.add_argument("--slurm", type=int, metavar="N",
+                        default=0, help="submit the runs to Slurm as an array of N parts")
     parser.add_argument("--make-only", action="store_true",
                         help="only make the experiment's models, in OUT/models")
     parser.add_argument("--dry-run", action="store_true",
@@ -681,12 +730,18 @@ def print_tables(results, tables, arms):
 
 def main():
     options = read_options(sys.argv[1:])
+    if options.slurm:
+        return submit(options.slurm, sys.argv[1:])
     planner = Planner(options.experiment, options)
     path = options.out / f"{options.experiment.stem}.jsonl"
     if planner.file.get("alone") and options.jobs > 1:
         raise Refusal(
             f"{options.experiment}: its runs must not disturb each other; leave out --jobs")
     runs = [] if options.make_only else planner.runs()
+    if options.part:
+        number, count = options.part
+        path = path.with_suffix(f".part-{number}-of-{count}.jsonl")
+        runs = of_part(runs, number, count)
     missing = [words for file, words in planner.making().items() if not os.path.exists(file)]
     if options.dry_run:
         for words in missing:
@@ -699,7 +754,7 @@ def main():
         for words in missing:
             (options.out / "models").mkdir(parents=True, exist_ok=True)
             subprocess.run(words, check=True, stdout=subprocess.DEVNULL)
-        results = Results(path)
+        results = Results(path, [] if options.part else lines_of_parts(path))
         left = [run for run in runs if not results.done(run)]
         queue = Queue(options, results)
         failed = queue.all(left)

@@ -62,6 +62,37 @@ run queue.toml --set search.queue=4
 run queue.toml --only good --seeds 3-4 --option budget=7 --cost d || fails "$(cat err)"
 grep -q -- '--budget 7 --cost d --method greedy .* --seed 4' calls || fails "options are not taken: $(tail -1 calls)"
 
+# Parts: together all runs, those that share a step in one part; the whole call takes their lines over.
+cat >parts.toml <<'END'
+question = "Do parts make a whole?"
+models = ["m"]
+seeds = [1, 2, 3]
+[arms.one]
+method = "greedy"
+[arms.same]
+method = "greedy"
+[arms.other]
+method = "beam"
+END
+rm -f calls
+for part in 3/3 1/3 2/3; do run parts.toml --part $part || fails "part $part: $(cat err)"; done
+[[ $(sort calls | uniq -c | wc -l) -eq 6 && $(wc -l <calls) -eq 9 ]] || fails "runs are left out: $(cat calls)"
+for seed in 1 2 3; do
+  [[ $(grep -l "\"same\",\"seed\":$seed" out/parts.part-*) == $(grep -l "\"one\",\"seed\":$seed" out/parts.part-*) ]] ||
+    fails "runs that share a step are in two parts"
+done
+[[ $(cat out/parts.part-?-of-3.jsonl | wc -l) -eq 9 ]] || fails "parts are not all runs"
+run parts.toml || fails "the whole after its parts: $(cat err)"
+[[ $(wc -l <calls) -eq 9 && $(wc -l <out/parts.jsonl) -eq 9 ]] || fails "what parts did is done again"
+run parts.toml --part 4/3
+[[ $? -eq 2 ]] && grep -q 'part 4/3: write 3/16' err || fails "a part that there is not: $(cat err)"
+printf '#!/bin/sh\nfor word; do echo "$word"; done >submitted\n' >sbatch && chmod +x sbatch
+PATH=$here:$PATH run parts.toml --only one --slurm 4 || fails "Slurm: $(cat err)"
+[[ $(sed -n 1p submitted) == --array=1-4 ]] || fails "no array: $(cat submitted)"
+rm -rf out/parts* calls && PATH=$PATH SLURM_ARRAY_TASK_ID=2 REVERIE=$here/fake bash -c "$(sed -n 3p submitted)" 2>err ||
+  fails "what was submitted does not run: $(cat err)"
+[[ -s out/parts.part-2-of-4.jsonl ]] || fails "what was submitted is no part"
+
 # Another command, on files of another kind.
 touch models/t.json
 printf 'question="q"\ncommand="adapt"\nending="json"\n[arms.fixed]\nmethod="fixed:go on"\n' >other.toml
