@@ -5,6 +5,7 @@
 #include <numeric>
 
 #include "core/base/error.h"
+#include "core/base/files.h"
 #include "core/base/metrics.h"
 #include "core/base/parallel.h"
 #include "core/base/shuffle.h"
@@ -43,12 +44,51 @@ Metrics episode_metrics(const EnvSpec& spec, const Episode& episode) {
           {"length", static_cast<double>(episode.steps.size())}};
 }
 
-void add(const EnvSpec& spec, const Episode& episode, CollectResult& result) {
-  const double improvement = episode.improvement_percent(spec);
-  result.steps += static_cast<int64_t>(episode.steps.size());
-  result.mean_improvement_percent += improvement / result.episodes;
-  result.best_improvement_percent = std::max(result.best_improvement_percent, improvement);
+/// How many of the writer's episodes from its first on are found and have their line of metrics.
+int recorded_before(const RolloutWriter& writer, const std::string& metrics) {
+  int next = writer.episodes().first;
+  const std::string path = metrics + "/metrics.jsonl";
+  if (!file_exists(path)) return next;
+  for (const MetricsRow& row : read_metrics(path))
+    if (row.step == next + 1 && writer.found().contains(next)) ++next;
+  return next;
 }
+
+/// What is told of episodes, always in their order.
+class Record {
+ public:
+  Record(const EnvSpec& spec, const RolloutWriter& writer, const std::string& metrics)
+      : spec_(spec),
+        found_(writer.found()),
+        next_(writer.episodes().first),
+        first_line_(recorded_before(writer, metrics)),
+        metrics_(metrics, first_line_ == next_ ? 0 : first_line_) {
+    result.episodes = writer.episodes().second - next_;
+    result.resumed = static_cast<int>(found_.size());
+  }
+
+  void add_found_before(int episode) {
+    while (next_ < episode) add(next_, found_.at(next_));
+  }
+  void add(int number, const Episode& episode) {
+    add_found_before(number);
+    const double improvement = episode.improvement_percent(spec_);
+    result.steps += static_cast<int64_t>(episode.steps.size());
+    result.mean_improvement_percent += improvement / result.episodes;
+    result.best_improvement_percent = std::max(result.best_improvement_percent, improvement);
+    next_ = number + 1;
+    if (number >= first_line_) metrics_.write(next_, episode_metrics(spec_, episode));
+  }
+
+  CollectResult result;
+
+ private:
+  const EnvSpec& spec_;
+  const std::map<int, Episode>& found_;
+  int next_;
+  int first_line_;
+  MetricsWriter metrics_;
+};
 
 void record(const EnvSpec& spec, const StepInfo& info, Episode& episode) {
   episode.objective.push_back(info.objective(spec));
@@ -102,6 +142,15 @@ std::vector<int> graphs_to_train_on(const CollectConfig& config, uint64_t seed, 
   return graphs;
 }
 
+void check_part(const CollectConfig& config, Part part) {
+  const int shards = (config.episodes + config.shard_episodes - 1) / config.shard_episodes;
+  if (part.of > shards)
+    throw InputError(
+        "part {}: there are fewer shards ({}); give fewer parts, or a smaller "
+        "collect.shard_episodes",
+        part.text(), shards);
+}
+
 RecordedEpisode record_episode(Environment& env, CollectAgent& agent, uint64_t seed, Rng rng) {
   RecordedEpisode recorded;
   Episode& episode = recorded.episode;
@@ -130,22 +179,22 @@ CollectResult collect(const Environment& prototype, const CollectAgent& agent,
   const EnvSpec& spec = prototype.spec();
   check_config(config, run.seed, spec);
   RolloutWriter writer(run.directory,
-                       {spec, run.seed, run.config, config.episodes, config.shard_episodes});
-  const int first = writer.next_episode();
-  MetricsWriter metrics(run.directory, first);
-  Progress progress("collect", config.episodes, "episodes", run.progress);
-  progress.start_at(first);
+                       {spec, run.seed, run.config, config.episodes, config.shard_episodes},
+                       run.part);
+  const std::vector<int>& missing = writer.missing();
+  const auto [first, end] = writer.episodes();
+  Record record(spec, writer, run.metrics.empty() ? run.directory : run.metrics);
+  Progress progress("collect", end - first, "episodes", run.progress);
+  progress.start_at(record.result.resumed);
   std::vector<std::unique_ptr<Environment>> environments;
   std::vector<std::unique_ptr<CollectAgent>> agents;
   for (int worker = 0; worker < run.workers; ++worker) {
     environments.push_back(prototype.fork());
     agents.push_back(agent.fork());
   }
-  CollectResult result{.episodes = config.episodes, .resumed = first, .counters = {}};
-  for (const Episode& episode : writer.found()) add(spec, episode, result);
   const auto produce = [&](size_t index, int worker) {
-    const int episode = static_cast<int>(index);
-    const Rng rng = Rng(run.seed).fork(kActions).fork(index);
+    const int episode = missing[index];
+    const Rng rng = Rng(run.seed).fork(kActions).fork(static_cast<uint64_t>(episode));
     RecordedEpisode recorded = record_episode(
         *environments[static_cast<size_t>(worker)], *agents[static_cast<size_t>(worker)],
         episode_seed(run.seed, episode, spec.start_states()), rng);
@@ -153,20 +202,21 @@ CollectResult collect(const Environment& prototype, const CollectAgent& agent,
     return recorded;
   };
   const auto consume = [&](size_t index, RecordedEpisode recorded) {
-    add(spec, recorded.episode, result);
-    metrics.write(static_cast<int64_t>(index) + 1, episode_metrics(spec, recorded.episode));
+    record.add(missing[index], recorded.episode);
     writer.append(std::move(recorded));
-    progress.update(static_cast<int64_t>(index) + 1, fmt::format("{} steps", result.steps));
-    if (run.after_episode) run.after_episode(static_cast<int>(index));
+    progress.update(record.result.resumed + static_cast<int64_t>(index) + 1,
+                    fmt::format("{} steps", record.result.steps));
+    if (run.after_episode) run.after_episode(missing[index]);
   };
   const Stopwatch watch;
-  ordered_parallel<RecordedEpisode>(
-      static_cast<size_t>(first), static_cast<size_t>(config.episodes), run.workers,
-      kEpisodesAhead * static_cast<size_t>(run.workers), produce, consume);
-  result.seconds = watch.seconds();
-  result.bytes = writer.bytes_written();
-  for (const auto& env : environments) result.counters += env->counters();
-  return result;
+  ordered_parallel<RecordedEpisode>(0, missing.size(), run.workers,
+                                    kEpisodesAhead * static_cast<size_t>(run.workers), produce,
+                                    consume);
+  record.add_found_before(end);
+  record.result.seconds = watch.seconds();
+  record.result.bytes = writer.bytes_written();
+  for (const auto& env : environments) record.result.counters += env->counters();
+  return record.result;
 }
 
 }  // namespace reverie

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "core/base/config.h"
+#include "core/base/part.h"
 #include "core/base/progress.h"
 #include "core/base/random.h"
 #include "datasets/rollout_writer.h"
@@ -81,8 +82,13 @@ Split split_of(const CollectConfig& config, uint64_t seed, int episode, int star
 /// otherwise.
 std::vector<int> graphs_to_train_on(const CollectConfig& config, uint64_t seed, int start_states);
 
+/// InputError where there are more parts than shards.
+void check_part(const CollectConfig& config, Part part);
+
 struct CollectRun {
-  std::string directory;
+  std::string directory;     ///< of the rollouts
+  Part part = {};            ///< of their shards
+  std::string metrics = "";  ///< where metrics go; empty: `directory`
   uint64_t seed = 0;
   std::string config;  ///< resolved, as YAML; kept with the data
   int workers = 1;     ///< does not change what is written
@@ -92,8 +98,8 @@ struct CollectRun {
 };
 
 struct CollectResult {
-  int episodes = 0;                     ///< in the directory
-  int resumed = 0;                      ///< of these, found there
+  int episodes = 0;                     ///< of the part
+  int resumed = 0;                      ///< of these, found in the directory
   int64_t steps = 0;                    ///< of all these, as are improvements
   int64_t bytes = 0;                    ///< written now
   double seconds = 0;                   ///< now
@@ -102,9 +108,9 @@ struct CollectResult {
   EnvCounters counters;  ///< work done now; files do not tell of look-ups and measurements
 };
 
-/// Collects the episodes that are not yet in the directory. Equal environment, agent, configuration
-/// and seed give equal files for any number of workers and of interruptions, where the environment
-/// is deterministic. InputError as by RolloutWriter.
+/// Collects the episodes of the part that are not yet in the directory. Equal environment, agent,
+/// configuration and seed give equal files for any number of workers, parts and interruptions,
+/// where the environment is deterministic. InputError as by RolloutWriter.
 CollectResult collect(const Environment& prototype, const CollectAgent& agent,
                       const CollectConfig& config, const CollectRun& run);
 

@@ -1,8 +1,10 @@
 #pragma once
 
+#include <map>
 #include <string>
 #include <vector>
 
+#include "core/base/part.h"
 #include "datasets/rollouts.h"
 #include "datasets/state_table.h"
 
@@ -15,32 +17,39 @@ struct RecordedEpisode {
   std::vector<EncodedState> states;  ///< T + 1, one for each step and the final one
 };
 
-/// Appends episodes to a rollout directory, `shard_episodes` to a file. A shard is a function of
-/// the information and of its episodes alone, and appears whole by rename: an interrupted
-/// collection loses at most the shard it was filling and goes on with `next_episode`.
+/// Writes the shards of a rollout directory, `shard_episodes` episodes to a file. A shard is a
+/// function of the information and of its episodes alone, and appears whole by rename: an
+/// interrupted collection loses at most the shard it was filling. Several processes may write one
+/// directory, a part of the shards each.
 class RolloutWriter {
  public:
-  /// The directory must exist. Shards that are there already must be of the same collection, and
-  /// whole; InputError otherwise. Removes what an interrupted writer left aside.
-  RolloutWriter(std::string directory, RolloutInfo info);
+  /// The directory must exist. Shards of the part that are there already must be of the same
+  /// collection, and whole; InputError otherwise. Removes what an interrupted writer of these
+  /// shards left aside.
+  RolloutWriter(std::string directory, RolloutInfo info, Part part = {});
 
-  /// The first episode that is not on disk; all of them when it equals planned_episodes.
-  int next_episode() const { return next_; }
-  /// Those that were on disk, without what they say of states.
-  const std::vector<Episode>& found() const { return found_; }
-  /// Episodes come in order, from next_episode on; the last planned one completes the last shard.
+  /// The episodes of the part: from the first to before the second.
+  std::pair<int, int> episodes() const { return {first_, end_}; }
+  /// Those that are not on disk, ascending. They fill whole shards.
+  const std::vector<int>& missing() const { return missing_; }
+  /// Those that were on disk, by number, without what they say of states.
+  const std::map<int, Episode>& found() const { return found_; }
+  /// Episodes come in the order of `missing`.
   void append(RecordedEpisode recorded);
   /// Bytes of the shards that this writer wrote.
   int64_t bytes_written() const { return bytes_; }
 
  private:
-  void write_shard();
+  void look_for_shard(int number);
+  void write_shard(int number);
 
   std::string directory_;
   RolloutInfo info_;
-  int next_ = 0;
+  int first_ = 0, end_ = 0;
+  size_t appended_ = 0;
   int64_t bytes_ = 0;
-  std::vector<Episode> found_;
+  std::vector<int> missing_;
+  std::map<int, Episode> found_;
   std::vector<Episode> episodes_;
   std::vector<Split> splits_;
   StateTableBuilder states_;

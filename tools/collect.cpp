@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include <filesystem>
 #include <memory>
 #include <thread>
 
@@ -25,6 +26,12 @@ struct CollectOptions {
   CommonOptions common;
   std::shared_ptr<EnvironmentOptions> environment = std::make_shared<EnvironmentOptions>();
   int workers = 0;
+  Part part;
+
+  /// Where the run keeps what is not shared with other parts.
+  std::string own_folder() const {
+    return part.is_whole() ? common.out : common.out + "/" + part.folder_name();
+  }
 };
 
 /// Who plays, and what its training took, the real work of all and the time of this call.
@@ -118,16 +125,31 @@ void warn_of_capped_states(const EnvCounters& counters, const EnvSpec& spec) {
              counters.capped_states, spec.max_choices);
 }
 
-/// Of the episodes that were there, files do not tell look-ups and measurements.
-StepTaken taken(const CollectResult& result, const Player& player, uint64_t seed, double seconds) {
+/// What parts of the collection took that lie in the directory.
+StepTaken taken_by_parts(const std::string& rollouts) {
+  StepTaken all{.seconds = 0};
+  for (const auto& entry : std::filesystem::directory_iterator(rollouts)) {
+    if (!entry.is_directory() || !entry.path().filename().string().starts_with("part-")) continue;
+    for (const StepTaken& step : read_history(entry.path().string())) {
+      *all.seconds += step.seconds.value_or(0);
+      all.learning += step.learning;
+    }
+  }
+  return all;
+}
+
+/// Of episodes that were there, files do not tell look-ups and measurements; parts do.
+StepTaken taken(const CollectResult& result, const Player& player, uint64_t seed, double seconds,
+                const StepTaken& parts) {
   EnvCounters work = result.counters;
+  work += parts.learning;
   work.resets = result.episodes;
   work.steps = result.steps;
   work += player.training;
   return {.step = "collect",
           .done = counted(result.episodes, "episode"),
           .seed = seed,
-          .seconds = seconds,
+          .seconds = seconds + *parts.seconds,
           .version = kVersion,
           .learning = work};
 }
@@ -136,21 +158,31 @@ void run(const CollectOptions& options) {
   const CollectStepConfig config =
       with_environment(*options.environment, resolve_config<CollectStepConfig>(options.common));
   const bool trained = kLearning && config.collect.agent == "ppo";
+  if (trained && !options.part.is_whole())
+    throw InputError("--part {}: agent ppo learns before it plays, and each part would do so anew",
+                     options.part.text());
+  check_part(config.collect, options.part);
   Player player;
   if (!trained) player.agent = make_collect_agent(config.collect);
   const MadeEnvironment made = make_environment(config.env);
   if (!options.common.quiet)
     for (const std::string& warning : made.warnings) fmt::print(stderr, "warning: {}\n", warning);
+  if (!options.part.is_whole() && !made.environment->spec().deterministic)
+    fmt::print(stderr,
+               "warning: costs are measured, so that parts belong together only where they run on "
+               "machines of one kind\n");
   CollectRun run;
   run.directory = options.common.out;
+  run.part = options.part;
+  run.metrics = options.own_folder();
   run.seed = config.seed;
   CollectStepConfig kept = config;
   kept.env = relative_to(run.directory, config.env);
   run.config = dump_config(kept);
   run.workers = workers_for(made.environment->spec(), options.workers);
   run.progress = options.common.progress();
-  const RunDirectory directory(run.directory, run.config, options.common.resume);
-  RunTime time(run.directory);
+  const RunDirectory directory(run.metrics, run.config, options.common.resume);
+  RunTime time(run.metrics);
   if (options.common.resume) time.resume();
   run.after_episode = [&](int episode) {
     if ((episode + 1) % config.collect.shard_episodes == 0) time.keep();
@@ -158,7 +190,8 @@ void run(const CollectOptions& options) {
   if (trained) player = trained_player(config, *made.environment, options.common);
   const CollectResult result = collect(*made.environment, *player.agent, config.collect, run);
   time.keep();
-  write_history(run.directory, {}, taken(result, player, config.seed, time.seconds()));
+  write_history(run.metrics, {},
+                taken(result, player, config.seed, time.seconds(), taken_by_parts(run.metrics)));
   const EnvSpec& spec = made.environment->spec();
   if (!options.common.quiet) warn_of_capped_states(result.counters, spec);
   if (options.common.json)
@@ -183,6 +216,13 @@ void register_collect(CLI::App& app) {
                    "Threads that play (default: one per core, one alone where costs are "
                    "measured); the data do not depend on it")
       ->check(CLI::Range(0, 1024));
+  command
+      ->add_option_function<std::string>(
+          "--part", [options](const std::string& text) { options->part = Part::parse(text); },
+          "Collect the shards of this part alone, such as 3/16; several machines can write one "
+          "folder, and the data do not depend on it. The same command with --resume instead makes "
+          "what is missing then")
+      ->type_name("K/N");
   command->callback([options] { run(*options); });
 }
 

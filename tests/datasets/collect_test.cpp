@@ -9,6 +9,7 @@
 
 #include "core/base/error.h"
 #include "core/base/files.h"
+#include "core/base/metrics.h"
 #include "env/toy/knapsack_environment.h"
 #include "env/toy/toy_environment.h"
 #include "tests/support/counting_environment.h"
@@ -148,6 +149,54 @@ TEST(Collect, AKilledRunGoesOnToTheSameBytes) {
     EXPECT_TRUE(files_of(directory.path(), ".part").empty());
     EXPECT_EQ(files_of(directory.path(), ".jsonl"), files_of(whole.path(), ".jsonl"));
   }
+}
+
+/// All parts, then the whole, which makes what is missing.
+void collect_in_parts(const Environment& env, const std::string& directory,
+                      std::vector<int> numbers, int of) {
+  for (const int number : numbers) {
+    const TemporaryDirectory own;
+    CollectRun run = run_in(directory);
+    run.part = {number, of};
+    run.metrics = own.path();
+    const CollectResult part = collect(env, *make_mixed_agent(small()), small(), run);
+    EXPECT_EQ(part.resumed, 0);
+    EXPECT_EQ(part.counters.resets, part.episodes);
+    EXPECT_EQ(read_metrics(own / "metrics.jsonl").size(), static_cast<size_t>(part.episodes));
+  }
+}
+
+TEST(Collect, PartsTogetherAreTheBytesOfTheWhole) {
+  const ToyEnvironment env({.blocks = 3, .start_states = 2, .horizon = 0});
+  const TemporaryDirectory whole;
+  const CollectResult at_once =
+      collect(env, *make_mixed_agent(small()), small(), run_in(whole.path()));
+  const std::vector<std::pair<std::vector<int>, int>> orders = {
+      {{1, 2}, 2}, {{3, 1, 2}, 3}, {{5, 4, 3, 2, 1}, 5}, {{2}, 2}, {{1, 3}, 3}, {{4, 2}, 5}};
+  for (const auto& [numbers, of] : orders) {
+    const TemporaryDirectory parts;
+    collect_in_parts(env, parts.path(), numbers, of);
+    if (numbers.size() == static_cast<size_t>(of)) {
+      EXPECT_EQ(files_of(parts.path(), ".h5"), files_of(whole.path(), ".h5"));
+    }
+    const CollectResult rest =
+        collect(env, *make_mixed_agent(small()), small(), run_in(parts.path(), 2));
+    EXPECT_EQ(rest.counters.resets, 23 - rest.resumed);
+    EXPECT_EQ(rest.steps, at_once.steps);
+    EXPECT_EQ(rest.mean_improvement_percent, at_once.mean_improvement_percent);
+    EXPECT_EQ(files_of(parts.path(), ".h5"), files_of(whole.path(), ".h5"));
+    EXPECT_EQ(files_of(parts.path(), ".jsonl"), files_of(whole.path(), ".jsonl"));
+  }
+}
+
+TEST(Collect, APartLeavesAloneWhatAnotherIsWriting) {
+  const ToyEnvironment env({.blocks = 3, .start_states = 2, .horizon = 0});
+  const TemporaryDirectory directory;
+  write_file(directory / "shard-00004.h5.5-5.part", "half a shard of the last part");
+  write_file(directory / "shard-00000.h5.5-5.part", "what a killed writer left");
+  collect_in_parts(env, directory.path(), {1}, 5);
+  EXPECT_THAT(files_of(directory.path(), ".part"),
+              ::testing::ElementsAre(::testing::Key("shard-00004.h5.5-5.part")));
 }
 
 TEST(Collect, AnotherSeedGivesOtherEpisodes) {

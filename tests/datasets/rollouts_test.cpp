@@ -140,8 +140,10 @@ Written random_rollouts(Rng& rng) {
 
 void write(const Written& written, const std::string& directory, size_t episodes = 1000) {
   RolloutWriter writer(directory, written.info);
-  for (auto e = static_cast<size_t>(writer.next_episode());
-       e < std::min(episodes, written.episodes.size()); ++e) {
+  const std::vector<int> missing = writer.missing();
+  for (const int episode : missing) {
+    const auto e = static_cast<size_t>(episode);
+    if (e >= episodes) return;
     RecordedEpisode recorded{written.episodes[e], written.splits[e], {}};
     for (const Observation& observation : written.observations[e])
       recorded.states.push_back(encode_state(written.info.spec, observation));

@@ -87,6 +87,8 @@ for seed in -1 99999999999999999999 1.5 much; do
 done
 refuses 'misspelt.yaml.*epsiodes' reverie collect good.onnx --out new --config misspelt.yaml
 refuses 'epsiodes' reverie collect good.onnx --out new --set collect.epsiodes=4
+refuses "'3/2' is no part: write 3/16" reverie collect good.onnx --out new --part 3/2
+refuses "part 1/9: there are fewer shards .1." collect good.onnx --out new --part 1/9
 refuses 'broken.yaml' reverie collect good.onnx --out new --config broken.yaml
 refuses 'missing.yaml' reverie collect good.onnx --out new --config missing.yaml
 refuses 'nonsense' reverie model nonsense --out new

@@ -61,6 +61,19 @@ many killed --resume
 same whole killed 'shard-*.h5' config.yaml metrics.jsonl
 if ls killed/*.part 2>/dev/null; then fail "parts are left after resuming"; fi
 
+# Three parts write one folder at the same time; one of them is killed.
+mkdir parts
+for part in 1 3; do many parts --part $part/3 & done
+killed_after parts/shard-00011.h5 "$reverie" collect model.onnx --out parts --seed 5 \
+  --cost roofline:t4 --quiet --set env.horizon=10 --set collect.episodes=600 \
+  --set collect.shard_episodes=20 --part 2/3
+wait
+[[ ! -e parts/shard-00019.h5 ]] || fail "the part was complete before it was killed"
+[[ -e parts/shard-00029.h5 ]] || fail "the last part did not end"
+many parts --resume
+same whole parts 'shard-*.h5' config.yaml metrics.jsonl
+if ls parts/*.part 2>/dev/null; then fail "parts of files are left"; fi
+
 if [[ $learning == ON ]]; then
   train_vae() { "$reverie" train_vae by_1 --seed 5 --threads 1 --quiet --set vae.epochs=2 "$@"; }
   for run in 1 2; do
