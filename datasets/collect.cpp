@@ -39,9 +39,9 @@ int count_in_block(double share, int block, double begun) {
 Metrics episode_metrics(const EnvSpec& spec, const Episode& episode) {
   double total = 0;
   for (const Transition& step : episode.steps) total += step.reward;
-  return {{"return", total},
-          {"improvement_percent", episode.improvement_percent(spec)},
-          {"length", static_cast<double>(episode.steps.size())}};
+  return {{"charts/return", total},
+          {"charts/improvement_percent", episode.improvement_percent(spec)},
+          {"charts/length", static_cast<double>(episode.steps.size())}};
 }
 
 /// How many of the writer's episodes from its first on are found and have their line of metrics.

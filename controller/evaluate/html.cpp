@@ -272,7 +272,7 @@ std::string learning_section(const EvaluationReport& report) {
   };
   std::string html = kLearningHead;
   html += chart("Return: dream against real", "return of an episode",
-                {curve(report, "train/return", "training"),
+                {curve(report, "charts/return", "training"),
                  curve(report, "real/sampled_return", "real, sampled"),
                  curve(report, "real/greedy_return", "real, greedy"),
                  curve(report, "real/dream_return", "dream, whole episodes"),
@@ -283,7 +283,7 @@ std::string learning_section(const EvaluationReport& report) {
                  curve(report, "real/sampled_best_improvement", "sampled, best")});
   html += chart("Dreamt actions that are invalid for real", "share of dreamt actions",
                 {curve(report, "real/invalid_action_rate", "invalid actions")}, true);
-  html += chart("Entropy of the policy", "nats", {curve(report, "train/entropy", "entropy")}, true);
+  html += chart("Entropy of the policy", "nats", {curve(report, "losses/entropy", "entropy")}, true);
   return html + "</div>\n";
 }
 

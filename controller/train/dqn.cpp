@@ -91,9 +91,9 @@ Metrics DqnTrainer::update(LatentEnvironment& environment, double progress, uint
   set_scale(rewards_to_go(rollout.reward, config_.gamma).masked_select(rollout.alive));
   memory_.add(rollout);
   Metrics metrics = episode_metrics(rollout);
-  metrics.emplace_back("loss", learn(config_.gradient_steps, rng));
-  metrics.emplace_back("epsilon", epsilon);
-  metrics.emplace_back("remembered", static_cast<double>(memory_.size()));
+  metrics.emplace_back("losses/total", learn(config_.gradient_steps, rng));
+  metrics.emplace_back("charts/epsilon", epsilon);
+  metrics.emplace_back("charts/remembered", static_cast<double>(memory_.size()));
   return metrics;
 }
 

@@ -83,10 +83,8 @@ class PolicyTraining {
     const double progress =
         static_cast<double>(result_.updates) / static_cast<double>(run_.plan.updates);
     const uint64_t seed = Rng(run_.seed).fork(static_cast<uint64_t>(result_.updates) + 1).bits();
-    Metrics metrics = trainer_->update(environment_, progress, seed);
-    for (auto& [name, value] : metrics) name = "train/" + name;
     ++result_.updates;
-    return metrics;
+    return trainer_->update(environment_, progress, seed);
   }
 
   void validate(MetricsWriter& metrics, Metrics row, Progress& progress) {

@@ -145,8 +145,8 @@ Metrics CmaEsTrainer::update(LatentEnvironment& environment, double, uint64_t se
   strategy_.tell(numbers_of(-fitness));
   policy_.set_parameters(row_of(strategy_.mean()));
   Metrics metrics = episode_metrics(rollout);
-  metrics.emplace_back("best_return", fitness.max().item<double>());
-  metrics.emplace_back("sigma", strategy_.sigma());
+  metrics.emplace_back("charts/best_return", fitness.max().item<double>());
+  metrics.emplace_back("charts/sigma", strategy_.sigma());
   return metrics;
 }
 

@@ -85,13 +85,13 @@ Metrics PpoLearner::update(const PpoBatch& batch, double progress, Rng& rng) {
     }
   }
   const auto mean = [&](double sum) { return sum / static_cast<double>(sums.steps); };
-  return {{"loss", mean(sums.loss)},
-          {"value_loss", mean(sums.value_loss)},
-          {"entropy", mean(sums.entropy)},
-          {"kl", mean(sums.kl)},
-          {"clipped", mean(sums.clipped)},
-          {"gradient", mean(sums.gradient)},
-          {"first_ratio_error", sums.first_ratio_error}};
+  return {{"losses/total", mean(sums.loss)},
+          {"losses/value", mean(sums.value_loss)},
+          {"losses/entropy", mean(sums.entropy)},
+          {"losses/kl", mean(sums.kl)},
+          {"losses/clipped", mean(sums.clipped)},
+          {"losses/gradient", mean(sums.gradient)},
+          {"losses/first_ratio_error", sums.first_ratio_error}};
 }
 
 void ReturnScale::observe(const torch::Tensor& returns) {
@@ -116,8 +116,8 @@ void require_finite_loss(double loss) {
 }
 
 Metrics episode_metrics(const Rollout& rollout) {
-  return {{"return", rollout.returns().mean().item<double>()},
-          {"length", rollout.lengths().to(torch::kFloat32).mean().item<double>()}};
+  return {{"charts/return", rollout.returns().mean().item<double>()},
+          {"charts/length", rollout.lengths().to(torch::kFloat32).mean().item<double>()}};
 }
 
 PpoTrainer::PpoTrainer(const LatentSpec& spec, const ActorCriticConfig& net,

@@ -59,8 +59,8 @@ class PpoLearner {
  public:
   PpoLearner(std::vector<torch::Tensor> parameters, const PpoConfig& config);
 
-  /// `progress` in [0, 1] drives the schedules. Metrics: loss, value_loss, entropy, kl, clipped,
-  /// gradient, first_ratio_error (largest |ratio - 1| before the first step).
+  /// `progress` in [0, 1] drives the schedules. Metrics, "losses/...": total, value, entropy, kl,
+  /// clipped, gradient, first_ratio_error (largest |ratio - 1| before the first step).
   Metrics update(const PpoBatch& batch, double progress, Rng& rng);
 
   torch::optim::Adam& optimizer() { return optimizer_; }

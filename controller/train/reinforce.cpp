@@ -38,8 +38,8 @@ Metrics ReinforceTrainer::update(LatentEnvironment& environment, double, uint64_
   require_finite_loss(loss.item<double>());
   descend(optimizer_, loss, config_.max_gradient);
   Metrics metrics = episode_metrics(rollout);
-  metrics.emplace_back("loss", loss.item<double>());
-  metrics.emplace_back("entropy", now.entropy.mean().item<double>());
+  metrics.emplace_back("losses/total", loss.item<double>());
+  metrics.emplace_back("losses/entropy", now.entropy.mean().item<double>());
   return metrics;
 }
 

@@ -21,8 +21,8 @@ class Trainer {
   /// Computes there from now on. The environment it plays in must do so too.
   virtual void to_device(torch::Device device) = 0;
   /// One update: plays one batch of episodes (seeded by `seed`) and learns from it. `progress` in
-  /// [0, 1] is the share of training done, for schedules. Metrics hold at least "return" (mean) and
-  /// "length".
+  /// [0, 1] is the share of training done, for schedules. Metrics begin with
+  /// "charts/return" and "charts/length", means; other names are "losses/..." or "charts/...".
   virtual Metrics update(LatentEnvironment& environment, double progress, uint64_t seed) = 0;
   /// Imitates before the first update. A trainer whose policy cannot be fitted does nothing and
   /// returns nothing.

@@ -71,6 +71,14 @@ std::optional<MetricsRow> row_of(const std::string& line) try {
   return std::nullopt;
 }
 
+/// A block of code in Markdown.
+std::string as_code(const std::string& text) {
+  std::istringstream lines(text);
+  std::string code;
+  for (std::string line; std::getline(lines, line);) code += "    " + line + "\n";
+  return code;
+}
+
 void keep_lines_until(const std::string& path, int64_t step) {
   if (!file_exists(path)) return;
   std::istringstream lines(read_file(path));
@@ -141,6 +149,17 @@ std::string scalar_event(double wall_time, int64_t step, const Metrics& values) 
   return event_header(wall_time, step) + message_field(5, summary);
 }
 
+std::string text_event(double wall_time, const std::string& name, const std::string& text) {
+  constexpr int kString = 7;
+  const std::string shape = message_field(2, tag(1, kVarint) + varint(1));
+  const std::string tensor =
+      tag(1, kVarint) + varint(kString) + message_field(2, shape) + message_field(8, text);
+  const std::string metadata = message_field(1, message_field(1, "text"));
+  return event_header(wall_time, 0) +
+         message_field(5, message_field(1, message_field(1, name) + message_field(8, tensor) +
+                                               message_field(9, metadata)));
+}
+
 MetricsWriter::MetricsWriter(const std::string& directory, int64_t resume_step) {
   const std::string path = directory + "/metrics.jsonl";
   if (resume_step > 0) {
@@ -153,8 +172,11 @@ MetricsWriter::MetricsWriter(const std::string& directory, int64_t resume_step) 
   const std::string events = event_path(directory);
   events_.open(events, std::ios::binary);
   if (!lines_ || !events_) throw InputError("{}: metrics cannot be written there", directory);
-  events_ << tfrecord(version_event(now())) << tfrecord(start_event(now(), resume_step + 1))
-          << std::flush;
+  events_ << tfrecord(version_event(now())) << tfrecord(start_event(now(), resume_step + 1));
+  const std::string config = directory + "/config.yaml";
+  if (resume_step == 0 && file_exists(config))
+    events_ << tfrecord(text_event(now(), "config", as_code(read_file(config))));
+  events_ << std::flush;
 }
 
 void MetricsWriter::write(int64_t step, const Metrics& values) {

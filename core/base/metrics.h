@@ -13,7 +13,9 @@ namespace reverie {
 using Metrics = std::vector<std::pair<std::string, double>>;
 
 /// Scalars over steps in a run directory, twice: `metrics.jsonl`, one object a line
-/// ({"step": 10, "loss": 0.5}; values that are no number as null), and a TensorBoard event file.
+/// ({"step": 10, "losses/total": 0.5}; values that are no number as null), and a TensorBoard event
+/// file, which begins with the directory's config.yaml, if there is one, as a text "config". The
+/// first says nothing of times, so that equal runs give equal bytes.
 class MetricsWriter {
  public:
   /// Appends; lines of steps after `resume_step` (left by an interrupted run) are dropped first.
@@ -49,5 +51,9 @@ std::vector<std::string> read_tfrecords(std::string_view content);
 std::string version_event(double wall_time);
 std::string start_event(double wall_time, int64_t step);
 std::string scalar_event(double wall_time, int64_t step, const Metrics& values);
+/// The text is Markdown. A summary's value (tag (1), tensor (8): dtype (1) DT_STRING = 7, shape (2)
+/// one dimension (2) of size (1) 1, string_val (8); metadata (9): plugin_data (1): plugin_name (1)
+/// "text").
+std::string text_event(double wall_time, const std::string& tag, const std::string& text);
 
 }  // namespace reverie

@@ -389,7 +389,7 @@ TEST(TrainPolicyTest, KeepsTheBestByTheJudge) {
   EXPECT_EQ(resumed.best_metrics, result.best_metrics);
   EXPECT_EQ(resumed.best.found, 3);
   EXPECT_EQ(resumed.best.average, 0.5);
-  EXPECT_TRUE(rows[3].values.contains("train/return"));
+  EXPECT_TRUE(rows[3].values.contains("charts/return"));
 }
 
 }  // namespace

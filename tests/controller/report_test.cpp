@@ -218,7 +218,7 @@ EvaluationReport whole_report() {
   }
   for (int update = 0; update < 3; ++update)
     report.learning.push_back({update,
-                               {{"train/return", update},
+                               {{"charts/return", update},
                                 {"real/dream_return", 2.0 * update},
                                 {"real/invalid_action_rate", 0.5},
                                 {"real/sampled_return", 1.5}}});

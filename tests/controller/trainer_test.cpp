@@ -117,7 +117,7 @@ TEST(PpoTest, RatioIsOneBeforeTheFirstStep) {
   int seen = 0;
   for (uint64_t update = 0; update < 5; ++update)
     for (const auto& [name, value] : trainer.update(puzzle, 0, update))
-      if (name == "first_ratio_error") {
+      if (name == "losses/first_ratio_error") {
         EXPECT_LT(value, 2e-6);
         ++seen;
       }

@@ -47,6 +47,15 @@ TEST(EventTest, ScalarEventHasTheDocumentedBytes) {
   EXPECT_EQ(scalar_event(wall_time, 300, {{"rl", 0.5}}), expected);
 }
 
+TEST(EventTest, TextEventHasTheDocumentedBytes) {
+  const std::string expected = std::string("\x09\0\0\0\0\0\0\0\x40", 9) + std::string("\x10\0", 2) +
+                               std::string("\x2a\x1d\x0a\x1b", 4) + std::string("\x0a\x01t", 3) +
+                               std::string("\x42\x0c\x08\x07\x12\x04\x12\x02\x08\x01", 10) +
+                               std::string("\x42\x02hi", 4) +
+                               std::string("\x4a\x08\x0a\x06\x0a\x04text", 10);
+  EXPECT_EQ(text_event(2.0, "t", "hi"), expected);
+}
+
 std::vector<std::string> event_files(const std::string& directory) {
   std::vector<std::string> files;
   for (const auto& entry : std::filesystem::directory_iterator(directory))
@@ -68,6 +77,22 @@ TEST(MetricsWriterTest, WritesBothFiles) {
   const auto records = read_tfrecords(read_file(event_files(directory.path())[0]));
   EXPECT_THAT(records, SizeIs(4));
   EXPECT_NE(records[0].find("brain.Event:2"), std::string::npos);
+}
+
+TEST(MetricsWriterTest, TheConfigurationIsATextOfTheFirstEventFile) {
+  TemporaryDirectory directory;
+  write_file(directory / "config.yaml", "seed: 1\nvae:\n  width: 2\n");
+  const auto texts = [&] {
+    int count = 0;
+    for (const std::string& file : event_files(directory.path()))
+      for (const std::string& record : read_tfrecords(read_file(file)))
+        count += record.find("    seed: 1\n    vae:\n      width: 2\n") != std::string::npos;
+    return count;
+  };
+  MetricsWriter(directory.path()).write(1, {{"x", 1}});
+  EXPECT_EQ(texts(), 1);
+  MetricsWriter(directory.path(), 1).write(2, {{"x", 1}});
+  EXPECT_EQ(texts(), 1);
 }
 
 TEST(MetricsWriterTest, ResumeDropsLaterSteps) {
