@@ -81,6 +81,9 @@ void add_plot_options(CLI::App& command, Options& options) {
       ->type_name("FILE.svg|FILE.html");
   command.add_option("--x", options.curve.x, "Field of the runs, or of the points of their traces")
       ->capture_default_str();
+  command.add_flag("--profile", options.curve.profile,
+                   "Draw a performance profile instead: how many percent of the runs reach each "
+                   "value of the metric");
   command.add_flag("--log-x", options.curve.log_x, "Logarithmic");
   command.add_flag("--log-y", options.curve.log_y, "Logarithmic");
   command.add_flag(
@@ -92,9 +95,11 @@ void add_plot_options(CLI::App& command, Options& options) {
   command.add_option("--y-label", options.curve.y_label,
                      "Of the plot, instead of the metrics' names");
   command.add_option("--title", options.curve.title, "Of the plot");
-  for (const char* of_plot :
-       {"--x", "--log-x", "--log-y", "--straight", "--x-label", "--y-label", "--title"})
+  for (const char* of_plot : {"--x", "--profile", "--log-x", "--log-y", "--straight", "--x-label",
+                              "--y-label", "--title"})
     command.get_option(of_plot)->needs("--plot");
+  for (const char* of_curve : {"--x", "--straight"})
+    command.get_option("--profile")->excludes(of_curve);
 }
 
 }  // namespace

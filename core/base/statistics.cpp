@@ -186,6 +186,16 @@ Estimate aggregate(const Strata& strata, const BootstrapOptions& options) {
   return stratified_bootstrap(strata, statistic, options);
 }
 
+Estimate mean_over_strata(const Strata& strata, const BootstrapOptions& options) {
+  check_strata(strata);
+  Rng rng(options.seed);
+  Strata drawn = strata;
+  return estimate(mean_of_means(strata), options, [&] {
+    resample(strata, rng, drawn);
+    return mean_of_means(drawn);
+  });
+}
+
 Estimate paired_difference(const Strata& a, const Strata& b, const BootstrapOptions& options) {
   REVERIE_CHECK_EQ(a.size(), b.size());
   Strata differences = a;
@@ -193,13 +203,7 @@ Estimate paired_difference(const Strata& a, const Strata& b, const BootstrapOpti
     REVERIE_CHECK_EQ(a[s].size(), b[s].size());
     for (size_t i = 0; i < a[s].size(); ++i) differences[s][i] -= b[s][i];
   }
-  check_strata(differences);
-  Rng rng(options.seed);
-  Strata drawn = differences;
-  return estimate(mean_of_means(differences), options, [&] {
-    resample(differences, rng, drawn);
-    return mean_of_means(drawn);
-  });
+  return mean_over_strata(differences, options);
 }
 
 Estimate probability_of_improvement(const Strata& a, const Strata& b,

@@ -67,6 +67,9 @@ Estimate stratified_bootstrap(const Strata& strata,
 /// a stratum with more runs counts no more than another.
 Estimate aggregate(const Strata& strata, const BootstrapOptions& options = {});
 
+/// The mean over strata of their means.
+Estimate mean_over_strata(const Strata& strata, const BootstrapOptions& options = {});
+
 /// The mean over strata of the mean of a - b, pair by pair: sample i of a stratum of `a` belongs to
 /// sample i of that stratum of `b`. Pairs are drawn anew together.
 Estimate paired_difference(const Strata& a, const Strata& b, const BootstrapOptions& options = {});

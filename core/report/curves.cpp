@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <optional>
+#include <set>
 
 #include "core/base/error.h"
 
@@ -180,27 +182,68 @@ Curves field_curves(const std::vector<FlatRun>& runs, const CurveOptions& option
   return result;
 }
 
+/// How many percent of a method's runs are as good as x, or better; tasks weigh alike.
+Estimate reached(const Scores& scores, const std::string& method,
+                 const std::vector<std::string>& tasks, double x, const SummaryOptions& options) {
+  const double sign = options.larger_is_better() ? 1 : -1;
+  Strata strata;
+  for (const std::string& task : tasks) {
+    strata.emplace_back();
+    for (const Score& score : scores.of(method, task))
+      strata.back().push_back(sign * score.value >= sign * x ? 100 : 0);
+  }
+  return mean_over_strata(strata, options.bootstrap);
+}
+
+/// A share changes at the values of runs alone: after one where larger is better, else at it.
+Curves profiles(const Scores& scores, const CurveOptions& options) {
+  if (scores.tasks().empty()) return {};
+  Curves result{{}, common_tasks(scores)};
+  std::set<double> places;
+  for (const Score& score : scores.scores())
+    if (contains(result.tasks, score.task)) places.insert(score.value);
+  for (const std::string& method : scores.methods()) {
+    Series line{method, {}, false};
+    std::optional<std::pair<double, Estimate>> before;
+    for (const double place : places) {
+      const Estimate share = reached(scores, method, result.tasks, place, options.summary);
+      if (before && options.summary.larger_is_better()) add(line, before->first, share);
+      if (before && !options.summary.larger_is_better()) add(line, place, before->second);
+      add(line, place, share);
+      before = {place, share};
+    }
+    result.series.push_back(std::move(line));
+  }
+  return result;
+}
+
 std::vector<std::string> metrics_of(const CurveOptions& options) {
   std::vector<std::string> metrics = {options.summary.metric};
   metrics.insert(metrics.end(), options.beside.begin(), options.beside.end());
   return metrics;
 }
 
+std::string metric_label(const CurveOptions& options) {
+  return (options.summary.gap_closed ? "share of the gap closed, percent"
+                                     : fmt::format("{}", fmt::join(metrics_of(options), ", ")));
+}
+
 std::string y_label(const CurveOptions& options) {
   if (!options.y_label.empty()) return options.y_label;
-  return (options.summary.gap_closed ? "share of the gap closed, percent"
-                                     : fmt::format("{}", fmt::join(metrics_of(options), ", "))) +
+  return (options.profile ? "runs that reach it, percent" : metric_label(options)) +
          (options.log_y ? ", logarithmic" : "");
 }
 
 std::string x_label(const CurveOptions& options) {
   if (!options.x_label.empty()) return options.x_label;
-  return options.log_x ? options.x + ", logarithmic" : options.x;
+  return (options.profile ? metric_label(options) : options.x) +
+         (options.log_x ? ", logarithmic" : "");
 }
 
 /// Of the metric of `summary`.
 Curves curves_of_metric(const std::vector<FlatRun>& runs, const CurveOptions& options) {
   if (runs.empty()) return {};
+  if (options.profile) return profiles(Scores(runs, options.summary), options);
   const FlatRun& first = runs.front();
   const bool along_trace = !first.trace.empty() && first.trace.front().count(options.x);
   if (!along_trace && first.numbers.count(options.x)) return field_curves(runs, options);
@@ -251,12 +294,12 @@ std::string curve_page(const std::vector<FlatRun>& runs, const CurveOptions& opt
       "figure{{margin:0 auto;max-width:760px;width:100%}}\n"
       ".plots{{display:grid;grid-template-columns:repeat(auto-fit,minmax(440px,1fr));gap:1.2em;"
       "margin-top:2em}}\n{1}</style></head><body><h1>{0}</h1>\n"
-      "<p>Lines: interquartile mean over runs. Bands: its {2:g}% interval by a bootstrap of the "
-      "runs of "
-      "each {3}.</p>\n{4}<div class='plots'>\n",
+      "<p>Lines: {5}. Bands: the {2:g}% interval by a bootstrap of the runs of each "
+      "{3}.</p>\n{4}<div class='plots'>\n",
       escape_html(options.title), kChartStyle, 100 * options.summary.bootstrap.confidence,
       escape_html(options.summary.strata),
-      figure(options, fmt::format("all: {}", fmt::join(tasks, ", "))));
+      figure(options, fmt::format("all: {}", fmt::join(tasks, ", "))),
+      options.profile ? "runs that are as good as x, or better" : "interquartile mean over runs");
   for (const std::string& task : tasks) {
     CurveOptions one = options;
     one.summary.where.emplace_back(options.summary.strata, task);

@@ -19,6 +19,9 @@ struct CurveOptions {
   std::string title;
   std::string x_label, y_label;  ///< empty: the names of the fields
   bool log_x = false, log_y = false;
+  /// Instead of a curve over `x` a performance profile (Agarwal et al. 2021, section 4.2): which
+  /// percentage of the runs is as good as the metric's value at x, or better.
+  bool profile = false;
   /// Of traces: straight lines through their points, which all runs of a method must have at the
   /// same x; two points at one x are both drawn.
   bool straight = false;

@@ -57,9 +57,16 @@ Paired pairs_of(const std::vector<Score>& scores, const std::vector<Score>& othe
   return pairs;
 }
 
+Estimate optimality_gap(Strata shares, const BootstrapOptions& options) {
+  for (std::vector<double>& stratum : shares)
+    for (double& share : stratum) share = std::max(0.0, 100 - share);
+  return mean_over_strata(shares, options);
+}
+
 SummaryRow row_of(const Scores& scores, const std::string& method,
                   const std::vector<std::string>& tasks, const SummaryOptions& options) {
-  SummaryRow row{.method = method, .runs = 0, .iqm = {}, .difference = {}, .better = {}};
+  SummaryRow row;
+  row.method = method;
   const double sign = options.larger_is_better() ? 1 : -1;
   Strata own, first, second, ranked, others;
   for (const std::string& task : tasks) {
@@ -77,6 +84,7 @@ SummaryRow row_of(const Scores& scores, const std::string& method,
       for (double& value : strata->back()) value *= sign;
   }
   row.iqm = aggregate(own, options.bootstrap);
+  if (options.gap_closed) row.optimality_gap = optimality_gap(own, options.bootstrap);
   if (options.versus.empty() || options.versus == method) return row;
   row.difference = paired_difference(first, second, options.bootstrap);
   row.better = probability_of_improvement(ranked, others, options.bootstrap);

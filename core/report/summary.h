@@ -85,6 +85,9 @@ struct SummaryRow {
   std::string method;
   int runs = 0;
   Estimate iqm;
+  /// Of shares of gaps: what runs lack to 100 percent on the mean, those above it nothing (Agarwal
+  /// et al. 2021, section 4.3).
+  std::optional<Estimate> optimality_gap;
   std::optional<Estimate> difference;  ///< to `versus`, positive where larger
   std::optional<Estimate> better;      ///< probability of improvement over `versus`
 };

@@ -83,6 +83,9 @@ std::string row_text(const SummaryRow& row, const Summary& summary) {
                         });
   std::string text = fmt::format("| {} | {} | {} | {} |", row.method, row.runs,
                                  rounded(row.iqm.value), interval(row.iqm, known));
+  if (row.optimality_gap)
+    text += fmt::format(" {} | {} |", rounded(row.optimality_gap->value),
+                        interval(*row.optimality_gap, known));
   if (summary.options.versus.empty()) return text + "\n";
   if (!row.difference) return text + " | | | |\n";
   return text + fmt::format(" {:+.2f} | {} | {:.2f} | {} |\n", row.difference->value,
@@ -98,11 +101,13 @@ std::string aggregate_table(const Summary& summary) {
       "**{}, interquartile mean over runs of {} ({}: {})**\n\n| {} | runs | IQM | {}% interval |",
       metric_name(options), summary.common.size() == 1 ? "one task" : "all tasks", options.strata,
       fmt::join(summary.common, ", "), options.by, percent);
+  if (options.gap_closed) text += fmt::format(" optimality gap | {}% interval |", percent);
   if (compared)
     text += fmt::format(
         " mean difference to {0} | {1}% interval | P(better than {0}) | {1}% interval |",
         options.versus, percent);
   text += "\n| --- | --: | --: | --- |";
+  if (options.gap_closed) text += " --: | --- |";
   if (compared) text += " --: | --- | --: | --- |";
   text += "\n";
   for (const SummaryRow& row : summary.rows) text += row_text(row, summary);
@@ -161,6 +166,7 @@ std::string summary_json(const Summary& summary) {
   for (const SummaryRow& row : summary.rows) {
     rows.push_back(
         {{summary.options.by, row.method}, {"runs", row.runs}, {"iqm", json_of(row.iqm)}});
+    if (row.optimality_gap) rows.back()["optimality_gap"] = json_of(*row.optimality_gap);
     if (row.difference) rows.back()["difference"] = json_of(*row.difference);
     if (row.better) rows.back()["probability_better"] = json_of(*row.better);
   }

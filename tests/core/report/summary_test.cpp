@@ -164,10 +164,27 @@ TEST(Summary, GapClosedLeavesOutSmallGapsAndNamesThem) {
   EXPECT_THAT(summary.tasks, ElementsAre("a"));
   EXPECT_EQ(summary.cells[0][0].value, 50);
   EXPECT_EQ(summary.rows[0].iqm.value, 50);
+  EXPECT_NEAR(summary.rows[0].optimality_gap->value, 50, 1e-9);
   const std::string text = summary_markdown(summary);
   EXPECT_THAT(text, HasSubstr("| b | 20.00 | 20.90 | 0.90 |"));
   EXPECT_THAT(text, HasSubstr("Left out, as the gap is below 1: b."));
   EXPECT_THAT(refusal_of(line("a", "mcts", 1, 3), options), HasSubstr("greedy has no run on a"));
+}
+
+TEST(Summary, ARunAboveTheBestKnownMakesUpForNoOther) {
+  SummaryOptions options;
+  options.gap_closed = true;
+  options.at = {"seconds", 1};  // the best known is that of whole runs, and worse than one here
+  const auto at_once = [](double gain) {
+    return fmt::format(R"(,"trace":[{{"seconds":1,"improvement_percent":{}}}])", gain);
+  };
+  const Summary summary = summarize(
+      runs_of(line("a", "greedy", 1, 10, at_once(10)) + line("a", "mcts", 1, 14, at_once(16)) +
+              line("a", "mcts", 2, 12, at_once(11))),
+      options);
+  EXPECT_EQ(summary.rows[1].iqm.value, 87.5);
+  EXPECT_EQ(summary.rows[1].optimality_gap->value, 37.5);
+  EXPECT_THAT(summary_markdown(summary), HasSubstr("| 37.50 | 0.00 to 75.00 |"));
 }
 
 TEST(Summary, WhereNoGapIsLargeEnoughOnlyGapsAreTold) {
@@ -316,6 +333,24 @@ TEST(CurvesOfATrace, HoldTheLastValue) {
   EXPECT_EQ(found.series[0].points, (Points{{0, 0}, {1, 0}, {2, 4}, {3, 4}, {4, 4}}));
   EXPECT_EQ(found.series[1].points, (Points{{0, 1}, {1, 1}, {2, 1}, {3, 1}, {4, 3}}));
   EXPECT_TRUE(found.series[0].steps);
+}
+
+TEST(PerformanceProfiles, HaveTheShareOfRunsThatReachEachValue) {
+  CurveOptions options;
+  options.profile = true;
+  const std::string runs = line("a", "x", 1, 1) + line("a", "x", 2, 3) + line("a", "y", 1, 2) +
+                           line("b", "x", 1, 3) + line("b", "y", 1, 1) + line("c", "y", 1, 9);
+  using Points = std::vector<std::pair<double, double>>;
+  Curves found = curves(runs_of(runs), options);
+  EXPECT_THAT(found.tasks, ElementsAre("a", "b"));
+  EXPECT_EQ(found.series[0].points, (Points{{1, 100}, {1, 75}, {2, 75}, {2, 75}, {3, 75}}));
+  EXPECT_EQ(found.series[1].points, (Points{{1, 100}, {1, 50}, {2, 50}, {2, 0}, {3, 0}}));
+  EXPECT_EQ(found.series[0].band[2].low, 50);
+  EXPECT_EQ(found.series[0].band[2].high, 100);
+  EXPECT_THAT(curve_chart(runs_of(runs), options), HasSubstr("runs that reach it, percent"));
+  options.summary.lower_is_better = true;
+  found = curves(runs_of(runs), options);
+  EXPECT_EQ(found.series[0].points, (Points{{1, 25}, {2, 25}, {2, 25}, {3, 25}, {3, 100}}));
 }
 
 /// One method with two seeds, another with one; the dream promises more than its replay gives.
