@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "core/base/json.h"
+#include "core/report/svg.h"
 #include "core/search/search_run.h"
 #include "env/environment.h"
 
@@ -68,8 +69,8 @@ struct TaskDescription {
   std::vector<std::string> sentences;
   /// Columns of the table: the heading and a cell for each solver.
   std::vector<std::pair<std::string, std::vector<std::string>>> columns;
-  std::vector<Json> details;       ///< for each solver an object, or null
-  std::vector<std::string> plots;  ///< <svg> elements (core/report/svg.h)
+  std::vector<Json> details;  ///< for each solver an object, or null
+  std::vector<Chart> plots;
 };
 
 /// A start state to be solved.

@@ -23,9 +23,7 @@ std::string section(const std::string& title, const std::string& body) {
   return body.empty() ? "" : "<h2>" + title + "</h2>\n" + body;
 }
 
-std::string figure(const std::string& chart) {
-  return chart.empty() ? "" : "<figure class='narrow'>" + chart + "</figure>\n";
-}
+std::string figure(const Chart& chart) { return html_figure(chart, "narrow"); }
 
 std::string list_of(const std::vector<std::string>& sentences) {
   return sentences.empty() ? "" : html_list(sentences);
@@ -256,12 +254,12 @@ std::string changes(const OptimizeReport& report) {
 
 // --- The search -------------------------------------------------------------------------------
 
-std::string cost_over_time(const OptimizeReport& report) {
+Chart cost_over_time(const OptimizeReport& report) {
   const SearchResult& search = report.result.search;
   Series best{"best so far", {}, true};
   for (const SearchProgress& point : search.trace)
     best.points.emplace_back(point.seconds, picoseconds(point.best).milliseconds());
-  if (best.points.size() < 2) return "";
+  if (best.points.size() < 2) return {};
   const char* of = report.config.method == kAutomatic ? ", in the first of its searches" : "";
   return line_chart(fmt::format("Best so far over time, by {}{}", report.result.cost_source, of),
                     {.x_label = "seconds, logarithmic",
@@ -271,7 +269,7 @@ std::string cost_over_time(const OptimizeReport& report) {
                     {best});
 }
 
-std::string time_over_time(const MeasuredReport& measured) {
+Chart time_over_time(const MeasuredReport& measured) {
   Series each{"measured", {}, false}, best{"best so far", {}, true};
   for (const MeasuredPoint& point : measured.trace) {
     each.points.emplace_back(point.seconds, point.measured / kMillisecond);

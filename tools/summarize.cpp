@@ -33,9 +33,10 @@ void write_plot(const std::vector<FlatRun>& runs, const Options& options) {
   if (options.plot.ends_with(".html")) return write_file(options.plot, curve_page(runs, curve));
   if (!options.plot.ends_with(".svg"))
     throw InputError("--plot {}: name a file that ends in .svg or .html", options.plot);
-  const std::string chart = curve_chart(runs, curve);
-  if (chart.empty()) throw InputError("--plot {}: there is nothing to draw", options.plot);
-  write_file(options.plot, svg_file(chart));
+  const Chart chart = curve_chart(runs, curve);
+  if (chart.svg.empty()) throw InputError("--plot {}: there is nothing to draw", options.plot);
+  write_file(options.plot, svg_file(chart.svg));
+  write_file(options.plot.substr(0, options.plot.size() - 4) + ".csv", chart.csv);
 }
 
 /// Of one metric after the other.
@@ -77,7 +78,8 @@ void run(Options options) {
 void add_plot_options(CLI::App& command, Options& options) {
   command
       .add_option("--plot", options.plot,
-                  "Draw the metrics over --x; tables then only with --out or --json")
+                  "Draw the metrics over --x, with the numbers as CSV beside; tables then only "
+                  "with --out or --json")
       ->type_name("FILE.svg|FILE.html");
   command.add_option("--x", options.curve.x, "Field of the runs, or of the points of their traces")
       ->capture_default_str();

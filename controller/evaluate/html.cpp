@@ -5,7 +5,7 @@
 #include <functional>
 
 #include "controller/evaluate/report.h"
-#include "core/report/svg.h"
+#include "core/report/html.h"
 
 namespace reverie {
 namespace {
@@ -27,6 +27,7 @@ tr.beside td{color:#777;font-size:.92em}
 .gain b{display:block;font-size:2em;line-height:1.25}.gain span{color:#555;font-size:.9em}
 .gain.up{border-left-color:#0072b2}.gain.up b{color:#0072b2}
 .gain.down{border-left-color:#d55e00}.gain.down b{color:#b84e00}
+figure{margin:0}
 .plots{display:grid;grid-template-columns:repeat(auto-fit,minmax(440px,1fr));gap:1.2em;margin-top:1.2em}
 .note{color:#555;font-size:.9em}
 )css";
@@ -173,7 +174,7 @@ std::string estimated(const EvaluationReport& report) {
   return report.estimated_by.empty() ? "" : "estimated ";
 }
 
-std::string best_over_time(const EvaluationReport& report, const StartReport& start) {
+Chart best_over_time(const EvaluationReport& report, const StartReport& start) {
   std::vector<Series> series;
   for (const MethodBest& best : start.best)
     for (const MethodRun& run : start.runs) {
@@ -192,7 +193,7 @@ std::string best_over_time(const EvaluationReport& report, const StartReport& st
                     series);
 }
 
-std::string measured_bars(const EvaluationReport& report, const StartReport& start) {
+Chart measured_bars(const EvaluationReport& report, const StartReport& start) {
   std::vector<Bar> bars;
   for (const ReportRow& row : report_rows(report, start))
     if (row.measured.rounds > 0 && row.method != kStart)
@@ -202,7 +203,7 @@ std::string measured_bars(const EvaluationReport& report, const StartReport& sta
 }
 
 /// Gains; of a start that percentages mean nothing of, the objective itself.
-std::string objective_bars(const EvaluationReport& report, const StartReport& start) {
+Chart objective_bars(const EvaluationReport& report, const StartReport& start) {
   const Metric& objective = report.spec.objective_metric();
   const bool relative = start.initial != 0 && std::isfinite(start.initial);
   std::vector<Bar> bars;
@@ -217,19 +218,15 @@ std::string objective_bars(const EvaluationReport& report, const StartReport& st
       (report.estimated_by.empty() ? "Gain by " : "Estimated gain by ") + objective.name, bars);
 }
 
-std::string figure(const std::string& svg) {
-  return svg.empty() ? "" : "<figure style='margin:0'>" + svg + "</figure>\n";
-}
-
 std::string start_section(const EvaluationReport& report, const StartReport& start) {
   std::string html = fmt::format("<h2>{}</h2>\n<p>{}</p>\n", escape_html(start.name),
                                  escape_html(verdict(report, start)));
   for (const std::string& sentence : start.described.sentences)
     html += "<p class='note'>" + escape_html(sentence) + "</p>\n";
   html += table(report_table(report, start)) + "<div class='plots'>\n" +
-          figure(measured_bars(report, start)) + figure(objective_bars(report, start)) +
-          figure(best_over_time(report, start));
-  for (const std::string& plot : start.described.plots) html += figure(plot);
+          html_figure(measured_bars(report, start)) + html_figure(objective_bars(report, start)) +
+          html_figure(best_over_time(report, start));
+  for (const Chart& plot : start.described.plots) html += html_figure(plot);
   return html + "</div>\n";
 }
 
@@ -263,12 +260,12 @@ std::string learning_section(const EvaluationReport& report) {
   const auto chart = [&](const std::string& title, const std::string& label,
                          std::vector<Series> series, bool from_zero = false) {
     std::erase_if(series, [](const Series& one) { return one.points.empty(); });
-    return figure(line_chart(title,
-                             {.x_label = "updates of the policy",
-                              .y_label = label,
-                              .from_zero = from_zero,
-                              .skip_flat = true},
-                             series));
+    return html_figure(line_chart(title,
+                                  {.x_label = "updates of the policy",
+                                   .y_label = label,
+                                   .from_zero = from_zero,
+                                   .skip_flat = true},
+                                  series));
   };
   std::string html = kLearningHead;
   html += chart("Return: dream against real", "return of an episode",
@@ -283,7 +280,8 @@ std::string learning_section(const EvaluationReport& report) {
                  curve(report, "real/sampled_best_improvement", "sampled, best")});
   html += chart("Dreamt actions that are invalid for real", "share of dreamt actions",
                 {curve(report, "real/invalid_action_rate", "invalid actions")}, true);
-  html += chart("Entropy of the policy", "nats", {curve(report, "losses/entropy", "entropy")}, true);
+  html +=
+      chart("Entropy of the policy", "nats", {curve(report, "losses/entropy", "entropy")}, true);
   return html + "</div>\n";
 }
 

@@ -10,6 +10,7 @@
 #include <set>
 
 #include "core/base/error.h"
+#include "core/report/html.h"
 
 namespace reverie {
 namespace {
@@ -274,7 +275,7 @@ Curves curves(const std::vector<FlatRun>& runs, const CurveOptions& options) {
   return all;
 }
 
-std::string curve_chart(const std::vector<FlatRun>& runs, const CurveOptions& options) {
+Chart curve_chart(const std::vector<FlatRun>& runs, const CurveOptions& options) {
   const ChartAxes axes{.x_label = x_label(options),
                        .y_label = y_label(options),
                        .log_x = options.log_x,
@@ -286,7 +287,7 @@ std::string curve_page(const std::vector<FlatRun>& runs, const CurveOptions& opt
   const std::vector<std::string> tasks = curves(runs, options).tasks;
   const auto figure = [&](CurveOptions of, const std::string& title) {
     of.title = title;
-    return "<figure>" + curve_chart(runs, of) + "</figure>\n";
+    return html_figure(curve_chart(runs, of));
   };
   std::string html = fmt::format(
       "<!doctype html>\n<html lang='en'><head><meta charset='utf-8'><title>{0}</title><style>\n"

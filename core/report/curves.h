@@ -42,8 +42,8 @@ struct Curves {
 /// lacks a field.
 Curves curves(const std::vector<FlatRun>& runs, const CurveOptions& options);
 
-/// As a chart, empty where there is no point.
-std::string curve_chart(const std::vector<FlatRun>& runs, const CurveOptions& options);
+/// As a chart.
+Chart curve_chart(const std::vector<FlatRun>& runs, const CurveOptions& options);
 /// A page of its own: the chart over all tasks, then one of each.
 std::string curve_page(const std::vector<FlatRun>& runs, const CurveOptions& options);
 

@@ -3,8 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-
-#include "core/report/svg.h"
+#include <cctype>
+#include <cstring>
 
 namespace reverie {
 namespace {
@@ -62,6 +62,18 @@ std::string line_of(const HtmlTable& table, const std::vector<std::string>& cell
   return line.substr(0, line.find_last_not_of(' ') + 1) + "\n";
 }
 
+/// As part of an address.
+std::string url_text(const std::string& text) {
+  std::string url;
+  for (const char c : text) {
+    const auto byte = static_cast<unsigned char>(c);
+    url += std::isalnum(byte) != 0 || std::strchr(",.-_~", c) != nullptr
+               ? std::string(1, c)
+               : fmt::format("%{:02X}", byte);
+  }
+  return url;
+}
+
 }  // namespace
 
 std::string html_table(const HtmlTable& table) {
@@ -88,6 +100,18 @@ std::string html_list(const std::vector<std::string>& items) {
 
 std::string html_details(const std::string& summary, const std::string& body) {
   return "<details><summary>" + escape_html(summary) + "</summary>\n" + body + "</details>\n";
+}
+
+std::string html_figure(const Chart& chart, const std::string& css) {
+  if (chart.svg.empty()) return "";
+  const std::string numbers = chart.csv.empty()
+                                  ? ""
+                                  : fmt::format(
+                                        "<a class='numbers' download='numbers.csv' "
+                                        "href='data:text/csv;charset=utf-8,{}'>CSV</a>",
+                                        url_text(chart.csv));
+  return fmt::format("<figure{}>{}{}</figure>\n", css.empty() ? "" : " class='" + css + "'",
+                     chart.svg, numbers);
 }
 
 std::string html_page(const std::string& title, const std::string& body) {

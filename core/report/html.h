@@ -4,6 +4,8 @@
 #include <string>
 #include <vector>
 
+#include "core/report/svg.h"
+
 namespace reverie {
 
 /// Cells are text: what they hold is escaped.
@@ -24,6 +26,10 @@ std::string html_paragraph(const std::string& text);
 std::string html_list(const std::vector<std::string>& items);
 /// What opens at a click on `summary`, which is escaped; `body` is HTML.
 std::string html_details(const std::string& summary, const std::string& body);
+
+/// A chart with a link to its numbers, which the page holds, below it; `css`: its class. Empty
+/// where there is nothing to draw.
+std::string html_figure(const Chart& chart, const std::string& css = "");
 
 /// A page that needs no other file, with the style of charts (svg.h). `title` is escaped, `body`
 /// is HTML.

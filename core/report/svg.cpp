@@ -284,6 +284,7 @@ svg{width:100%;height:auto;background:#fff}svg text{font:11px system-ui,sans-ser
 svg .title{font-size:13px;font-weight:600;text-anchor:middle}svg .middle{text-anchor:middle}
 svg .right{text-anchor:end}svg .light{text-anchor:middle;fill:#fff}
 svg .grid{stroke:#e6e6e6}svg .axis{stroke:#444}
+.numbers{float:right;font-size:.75em;color:#0b5a8f}
 )css";
 
 std::string svg_file(const std::string& chart) {
@@ -356,7 +357,9 @@ std::vector<double> log_ticks(double low, double high) {
   return ticks;
 }
 
-std::string line_chart(const std::string& title, const ChartAxes& axes,
+namespace {
+
+std::string draw_lines(const std::string& title, const ChartAxes& axes,
                        const std::vector<Series>& series) {
   Frame frame = frame_of(axes, series);
   if (frame.empty()) return "";
@@ -364,7 +367,7 @@ std::string line_chart(const std::string& title, const ChartAxes& axes,
     ChartAxes cut = axes;
     cut.skip_flat = false;
     cut.x_label += fmt::format("; flat before {:.3g}", frame.x.low);
-    return line_chart(title, cut, cut_to(frame.x.low, series));
+    return draw_lines(title, cut, cut_to(frame.x.low, series));
   }
   const size_t columns = columns_of(series);
   const double legend = 18.0 * static_cast<double>((series.size() + columns - 1) / columns);
@@ -375,21 +378,9 @@ std::string line_chart(const std::string& title, const ChartAxes& axes,
   return svg + "</svg>\n";
 }
 
-std::string bar_chart(const std::string& title, const std::string& unit,
-                      const std::vector<Bar>& bars) {
-  if (bars.empty()) return "";
-  return BarChart(unit, bars, false).draw(title);
-}
-
-std::string gain_chart(const std::string& title, const std::vector<Bar>& bars) {
-  if (bars.empty()) return "";
-  return BarChart("%", bars, true).draw(title);
-}
-
-std::string heat_map(const std::string& title, const std::vector<std::string>& rows,
-                     const std::vector<std::string>& columns,
-                     const std::vector<std::vector<double>>& cells) {
-  if (rows.empty() || columns.empty()) return "";
+std::string draw_cells(const std::string& title, const std::vector<std::string>& rows,
+                       const std::vector<std::string>& columns,
+                       const std::vector<std::vector<double>>& cells) {
   constexpr double kNames = 220, kRow = 20, kHead = 96;
   const double cell = (kWidth - kNames - 10) / static_cast<double>(columns.size());
   double largest = 1e-12;
@@ -417,6 +408,83 @@ std::string heat_map(const std::string& title, const std::vector<std::string>& r
     }
   }
   return svg + "</svg>\n";
+}
+
+std::string number(double value) { return fmt::format("{}", value); }
+
+/// RFC 4180.
+std::string csv_of(const std::vector<std::string>& heads,
+                   const std::vector<std::vector<std::string>>& rows) {
+  std::string csv;
+  const auto add = [&](const std::vector<std::string>& cells) {
+    for (size_t i = 0; i < cells.size(); ++i) {
+      if (i > 0) csv += ',';
+      const bool is_plain = cells[i].find_first_of(",\"\r\n") == std::string::npos;
+      if (!is_plain) csv += '"';
+      for (const char c : cells[i]) csv += c == '"' ? "\"\"" : std::string(1, c);
+      if (!is_plain) csv += '"';
+    }
+    csv += "\r\n";
+  };
+  add(heads);
+  for (const auto& row : rows) add(row);
+  return csv;
+}
+
+std::string csv_of_lines(const ChartAxes& axes, const std::vector<Series>& series) {
+  std::vector<std::string> heads = {"series", axes.x_label, axes.y_label};
+  const bool banded =
+      std::ranges::any_of(series, [](const Series& one) { return !one.band.empty(); });
+  if (banded) heads.insert(heads.end(), {"low", "high"});
+  std::vector<std::vector<std::string>> rows;
+  for (const Series& one : series)
+    for (size_t i = 0; i < one.points.size(); ++i) {
+      rows.push_back({one.name, number(one.points[i].first), number(one.points[i].second)});
+      if (!banded) continue;
+      const bool has = one.band.size() == one.points.size();
+      rows.back().push_back(has ? number(one.band[i].low) : "");
+      rows.back().push_back(has ? number(one.band[i].high) : "");
+    }
+  return csv_of(heads, rows);
+}
+
+Chart draw_bars(const std::string& title, const std::string& unit, const std::vector<Bar>& bars,
+                bool gains) {
+  if (bars.empty()) return {};
+  std::vector<std::vector<std::string>> rows;
+  for (const Bar& bar : bars)
+    rows.push_back({bar.name, number(bar.value), number(bar.low), number(bar.high)});
+  return {BarChart(unit, bars, gains).draw(title), csv_of({"name", unit, "low", "high"}, rows)};
+}
+
+}  // namespace
+
+Chart line_chart(const std::string& title, const ChartAxes& axes,
+                 const std::vector<Series>& series) {
+  std::string svg = draw_lines(title, axes, series);
+  return svg.empty() ? Chart() : Chart{std::move(svg), csv_of_lines(axes, series)};
+}
+
+Chart bar_chart(const std::string& title, const std::string& unit, const std::vector<Bar>& bars) {
+  return draw_bars(title, unit, bars, false);
+}
+
+Chart gain_chart(const std::string& title, const std::vector<Bar>& bars) {
+  return draw_bars(title, "%", bars, true);
+}
+
+Chart heat_map(const std::string& title, const std::vector<std::string>& rows,
+               const std::vector<std::string>& columns,
+               const std::vector<std::vector<double>>& cells) {
+  if (rows.empty() || columns.empty()) return {};
+  std::vector<std::string> heads = {""};
+  heads.insert(heads.end(), columns.begin(), columns.end());
+  std::vector<std::vector<std::string>> table;
+  for (size_t i = 0; i < rows.size(); ++i) {
+    table.push_back({rows[i]});
+    for (const double cell : cells[i]) table.back().push_back(number(cell));
+  }
+  return {draw_cells(title, rows, columns, cells), csv_of(heads, table)};
 }
 
 }  // namespace reverie

@@ -44,11 +44,18 @@ std::string open_svg(double width, double height, const std::string& title);
 std::string svg_text(double x, double y, const std::string& what, const char* css);
 std::string svg_line(double x1, double y1, double x2, double y2, const char* css);
 
-/// A line chart as an <svg> element with axes, ticks and a legend. Values that are not finite are
-/// left out. Empty when no series has a point (above 0 where an axis is logarithmic). Each line has
-/// a dash pattern of its own unless it asks for one, so that equal ones show through each other.
-std::string line_chart(const std::string& title, const ChartAxes& axes,
-                       const std::vector<Series>& series);
+/// An <svg> element, and its numbers as CSV (RFC 4180) with a line of heads; both are empty where
+/// there is nothing to draw, the latter also where the numbers stand in a file of their own.
+struct Chart {
+  std::string svg, csv;
+};
+
+/// A line chart with axes, ticks and a legend. Values that are not finite are
+/// left out. Nothing to draw when no series has a point (above 0 where an axis is logarithmic).
+/// Each line has a dash pattern of its own unless it asks for one, so that equal ones show through
+/// each other.
+Chart line_chart(const std::string& title, const ChartAxes& axes,
+                 const std::vector<Series>& series);
 
 struct Bar {
   std::string name;
@@ -56,16 +63,15 @@ struct Bar {
   double low = 0, high = 0;  ///< interval; equal to the value: none is drawn
 };
 /// Horizontal bars from 0 with their intervals, the first in grey; `unit` stands behind the values.
-std::string bar_chart(const std::string& title, const std::string& unit,
-                      const std::vector<Bar>& bars);
+Chart bar_chart(const std::string& title, const std::string& unit, const std::vector<Bar>& bars);
 /// Gains in percent: to the right of 0 they are blue, losses go to the left and are red. Values
 /// have a sign.
-std::string gain_chart(const std::string& title, const std::vector<Bar>& bars);
+Chart gain_chart(const std::string& title, const std::vector<Bar>& bars);
 
 /// Rows by columns of counts, shaded by their share of the largest. `cells` is [rows][columns].
-std::string heat_map(const std::string& title, const std::vector<std::string>& rows,
-                     const std::vector<std::string>& columns,
-                     const std::vector<std::vector<double>>& cells);
+Chart heat_map(const std::string& title, const std::vector<std::string>& rows,
+               const std::vector<std::string>& columns,
+               const std::vector<std::vector<double>>& cells);
 
 /// & < > " as entities.
 std::string escape_html(const std::string& text);

@@ -5,24 +5,11 @@
 #include <algorithm>
 
 #include "core/base/files.h"
-#include "core/report/svg.h"
+#include "core/report/html.h"
 #include "env/adapt/features.h"
 
 namespace reverie {
 namespace {
-
-constexpr const char* kStyle = R"css(
-body{font:15px/1.5 system-ui,sans-serif;max-width:820px;margin:2em auto;padding:0 1em;color:#1c1c1c}
-h1{font-size:1.6em}h2{font-size:1.25em;margin-top:2em;border-bottom:1px solid #ccc}
-table{border-collapse:collapse;font-size:.9em;font-variant-numeric:tabular-nums}
-th,td{padding:.25em .8em;text-align:right;border-bottom:1px solid #e4e4e4}
-th:first-child,td:first-child{text-align:left}
-)css";
-
-struct Table {
-  std::vector<std::string> heads;
-  std::vector<std::vector<std::string>> rows;
-};
 
 std::string percent(double share) { return fmt::format("{:.2f}", 100 * share); }
 
@@ -50,7 +37,7 @@ std::string check_sentence(const RunReport& report) {
       report.onnx.images, report.onnx.error, kOnnxTolerance);
 }
 
-Table sizes(const RunReport& report) {
+HtmlTable sizes(const RunReport& report) {
   const Network &first = report.stops.front().network, &last = report.end().network;
   const auto row = [](const char* what, int64_t before, int64_t after) {
     return std::vector<std::string>{what, fmt::format("{}", before), fmt::format("{}", after)};
@@ -61,8 +48,8 @@ Table sizes(const RunReport& report) {
            row("blocks", std::ssize(first.blocks), std::ssize(last.blocks))}};
 }
 
-Table decision_table(const RunReport& report) {
-  Table table{{"decision", "after epoch", "budget spent, %", "parameters then"}, {}};
+HtmlTable decision_table(const RunReport& report) {
+  HtmlTable table{{"decision", "after epoch", "budget spent, %", "parameters then"}, {}};
   const std::vector<std::string> names = report.decisions();
   for (size_t i = 0; i < names.size(); ++i) {
     const JobState& at = report.stops[i];
@@ -73,8 +60,8 @@ Table decision_table(const RunReport& report) {
   return table;
 }
 
-Table curve_table(const RunReport& report) {
-  Table table{{"epoch", "budget spent, %", "accuracy, %", "in training, %", "loss"}, {}};
+HtmlTable curve_table(const RunReport& report) {
+  HtmlTable table{{"epoch", "budget spent, %", "accuracy, %", "in training, %", "loss"}, {}};
   for (const EpochRecord& epoch : report.end().curve)
     table.rows.push_back({fmt::format("{}", table.rows.size() + 1), percent(epoch.spent),
                           percent(epoch.accuracy), percent(epoch.train_accuracy),
@@ -82,7 +69,7 @@ Table curve_table(const RunReport& report) {
   return table;
 }
 
-std::string markdown(const Table& table) {
+std::string markdown(const HtmlTable& table) {
   std::string text = fmt::format("| {} |\n|", fmt::join(table.heads, " | "));
   for (size_t i = 0; i < table.heads.size(); ++i) text += " --- |";
   text += "\n";
@@ -90,20 +77,8 @@ std::string markdown(const Table& table) {
   return text + "\n";
 }
 
-std::string html(const Table& table) {
-  const auto row_of = [](const std::vector<std::string>& cells, const char* tag) {
-    std::string row = "<tr>";
-    for (const std::string& cell : cells)
-      row += fmt::format("<{0}>{1}</{0}>", tag, escape_html(cell));
-    return row + "</tr>\n";
-  };
-  std::string text = "<table>\n" + row_of(table.heads, "th");
-  for (const auto& row : table.rows) text += row_of(row, "td");
-  return text + "</table>\n";
-}
-
 /// Accuracies over the budget, and an upright line where a decision was taken.
-std::string chart(const RunReport& report) {
+Chart chart(const RunReport& report) {
   Series tested, trained;
   tested.name = "accuracy";
   trained.name = "in training";
@@ -135,20 +110,13 @@ std::string markdown_report(const RunReport& report) {
 }
 
 std::string html_report(const RunReport& report) {
-  const auto paragraph = [](const std::string& text) {
-    return "<p>" + escape_html(text) + "</p>\n";
-  };
-  std::string page =
-      "<!doctype html>\n<html lang='en'><head><meta charset='utf-8'>"
-      "<meta name='viewport' content='width=device-width,initial-scale=1'>"
-      "<title>Reverie: training</title><style>";
-  page += std::string(kStyle) + kChartStyle + "</style></head><body>\n";
-  page += "<h1>Training of " + escape_html(report.scenario) + "</h1>\n" +
-          paragraph(result_sentence(report)) + paragraph(setting_sentence(report)) + chart(report) +
-          "<h2>Decisions</h2>\n" + html(decision_table(report)) + "<h2>Size</h2>\n" +
-          html(sizes(report)) + "<h2>The file</h2>\n" + paragraph(check_sentence(report)) +
-          "<h2>Epochs</h2>\n" + html(curve_table(report));
-  return page + "</body></html>\n";
+  return html_page(
+      "Training of " + report.scenario,
+      html_paragraph(result_sentence(report)) + html_paragraph(setting_sentence(report)) +
+          html_figure(chart(report), "narrow") + "<h2>Decisions</h2>\n" +
+          html_table(decision_table(report)) + "<h2>Size</h2>\n" + html_table(sizes(report)) +
+          "<h2>The file</h2>\n" + html_paragraph(check_sentence(report)) + "<h2>Epochs</h2>\n" +
+          html_table(curve_table(report)));
 }
 
 Json size_json(const Network& network) {

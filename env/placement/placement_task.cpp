@@ -190,7 +190,7 @@ TaskDescription PlacementTask::describe(std::span<const Solved> solved) const {
                                 measure_ ? "by the simulator " : "", bound_.milliseconds())};
   said.columns = {{measure_ ? "simulated makespan / bound" : "makespan / bound", ratios},
                   {"peak memory", peaks}};
-  if (best) said.plots = {gantt_svg(best->placed(graph_), topology(), best->timeline, bound_)};
+  if (best) said.plots = {gantt_chart(best->placed(graph_), topology(), best->timeline, bound_)};
   return said;
 }
 

@@ -78,7 +78,7 @@ MeasuredResult measured_result(const EndToEnd& time, const MedianInterval& ratio
 }
 
 /// Rewrites of each rule that some solver used.
-std::string rules_used(std::span<const Solved> solved, const RuleSet& rules) {
+Chart rules_used(std::span<const Solved> solved, const RuleSet& rules) {
   std::set<int> used;
   std::vector<std::string> columns, rows;
   std::vector<const std::vector<RewriteStep>*> paths;

@@ -200,7 +200,7 @@ EvaluationReport whole_report() {
                              {"<shape>", {"-", "-", "-", "<wide>"}}};
   start.described.details = {Json{{"swaps", 0}}, Json{{"swaps", 1}}, Json{{"swaps", 2}},
                              Json{{"swaps", 3}}};
-  start.described.plots = {"<svg>its own plot</svg>", ""};
+  start.described.plots = {{"<svg>its own plot</svg>", "a,b\r\n"}, {}};
   for (MethodBest& best : start.best) {
     best.metrics = {8, best.best};
     if (best.method == "rule list") best.budget = "the best of 7 orders";

@@ -32,7 +32,7 @@ std::vector<CheckedPlacement> sorted(const RealityCheck& check) {
   return placements;
 }
 
-std::string chart(const std::vector<CheckedPlacement>& placements) {
+Chart chart(const std::vector<CheckedPlacement>& placements) {
   Series simulated{.name = "simulated", .points = {}}, measured{.name = "measured", .points = {}};
   for (const CheckedPlacement& one : placements) {
     const auto x = static_cast<double>(measured.points.size() + 1);
@@ -81,8 +81,8 @@ void write_reality_outputs(const std::string& folder, const CostGraph& graph,
   Json json = reality_json(check);
   json["rows"] = rows(placements);
   write_file(folder + "/measured.json", json.dump(1) + "\n");
-  const std::string body = html_paragraph(simulated_sentence(check)) + "<figure>" +
-                           chart(placements) + "</figure>\n" + html_table(table(placements));
+  const std::string body = html_paragraph(simulated_sentence(check)) +
+                           html_figure(chart(placements)) + html_table(table(placements));
   write_file(folder + "/measured.html",
              html_page(fmt::format("{} on {}: simulated and measured", short_name(graph.name(), 80),
                                    short_name(topology.name, 80)),

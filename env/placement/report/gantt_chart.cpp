@@ -208,10 +208,10 @@ Picoseconds end_of(const Timeline& timeline) {
   return end;
 }
 
-std::string gantt_svg(const CostGraph& graph, const Topology& topology, const Timeline& timeline,
-                      Picoseconds bound) {
-  if (timeline.runs.empty()) return "";
-  return GanttChart(graph, topology, timeline).draw(bound);
+Chart gantt_chart(const CostGraph& graph, const Topology& topology, const Timeline& timeline,
+                  Picoseconds bound) {
+  if (timeline.runs.empty()) return {};
+  return {GanttChart(graph, topology, timeline).draw(bound), ""};
 }
 
 }  // namespace reverie

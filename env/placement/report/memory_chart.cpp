@@ -77,8 +77,8 @@ std::vector<Timeline::MemoryStep> memory_curve(const Timeline& timeline, int dev
   return curve;
 }
 
-std::string memory_svg(const CostGraph& graph, const Topology& topology, const Timeline& timeline) {
-  if (timeline.runs.empty()) return "";
+Chart memory_chart(const CostGraph& graph, const Topology& topology, const Timeline& timeline) {
+  if (timeline.runs.empty()) return {};
   const Picoseconds end{std::max<int64_t>(end_of(timeline).count, 1)};
   const int64_t intervals = std::clamp<int64_t>(kMostPoints / topology.size(), 1, kMostIntervals);
   std::vector<Curve> curves;

@@ -81,9 +81,8 @@ std::string place_report_html(const CostGraph& graph, const Topology& topology,
           "Colours are types of operators, with their share of the time. Operators too "
           "short to be drawn alone are drawn together, the paler the longer the gaps "
           "between them.") +
-      "<figure>" + gantt_svg(graph, topology, result.timeline, result.bound) +
-      "</figure>\n<h2>Memory</h2>\n<figure class='narrow'>" +
-      memory_svg(graph, topology, result.timeline) + "</figure>\n";
+      html_figure(gantt_chart(graph, topology, result.timeline, result.bound)) +
+      "<h2>Memory</h2>\n" + html_figure(memory_chart(graph, topology, result.timeline), "narrow");
   return html_page(fmt::format("Placement of {} on {}", short_name(graph.name(), 80),
                                short_name(topology.name, 80)),
                    body);
@@ -96,8 +95,8 @@ void write_place_outputs(const std::string& folder, const CostGraph& graph,
     write_file(folder + "/" + name, content);
   };
   write("placement.json", placement_json(graph, topology, result).dump(1) + "\n");
-  write("gantt.svg", svg_file(gantt_svg(graph, topology, result.timeline, result.bound)));
-  write("memory.svg", svg_file(memory_svg(graph, topology, result.timeline)));
+  write("gantt.svg", svg_file(gantt_chart(graph, topology, result.timeline, result.bound).svg));
+  write("memory.svg", svg_file(memory_chart(graph, topology, result.timeline).svg));
   write("trace.json", perfetto_trace(graph, topology, result.timeline));
   write("graph.dot", placement_dot(graph, topology, result.placement));
   write("report.html", place_report_html(graph, topology, result));

@@ -46,6 +46,15 @@ TEST(HtmlTest, APageHasItsTitleTwiceAndItsBodyAsItIs) {
   EXPECT_THAT(page, HasSubstr("<h1>a &lt; b</h1>\n<p>c &amp; d</p>\n<hr/></body>"));
 }
 
+TEST(HtmlTest, AFigureHoldsItsNumbers) {
+  EXPECT_EQ(html_figure({"<svg></svg>", "a b,c\r\nü,\"1\"\r\n"}, "narrow"),
+            "<figure class='narrow'><svg></svg><a class='numbers' download='numbers.csv' "
+            "href='data:text/csv;charset=utf-8,a%20b,c%0D%0A%C3%BC,%221%22%0D%0A'>CSV</a>"
+            "</figure>\n");
+  EXPECT_EQ(html_figure({"<svg></svg>", ""}), "<figure><svg></svg></figure>\n");
+  EXPECT_EQ(html_figure({}), "");
+}
+
 TEST(MarkupTest, FaultsAreFound) {
   for (const char* good : {"", "<a/>x&lt;", "<!doctype html>\n<a><b c=\"'\">d</b></a>"})
     EXPECT_EQ(testing::markup_fault(good), "") << good;

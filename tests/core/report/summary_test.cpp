@@ -347,7 +347,7 @@ TEST(PerformanceProfiles, HaveTheShareOfRunsThatReachEachValue) {
   EXPECT_EQ(found.series[1].points, (Points{{1, 100}, {1, 50}, {2, 50}, {2, 0}, {3, 0}}));
   EXPECT_EQ(found.series[0].band[2].low, 50);
   EXPECT_EQ(found.series[0].band[2].high, 100);
-  EXPECT_THAT(curve_chart(runs_of(runs), options), HasSubstr("runs that reach it, percent"));
+  EXPECT_THAT(curve_chart(runs_of(runs), options).svg, HasSubstr("runs that reach it, percent"));
   options.summary.lower_is_better = true;
   found = curves(runs_of(runs), options);
   EXPECT_EQ(found.series[0].points, (Points{{1, 25}, {2, 25}, {2, 25}, {3, 25}, {3, 100}}));
@@ -388,7 +388,7 @@ TEST(CurvesOfSeveralMetrics, AreNamedByMethodAndMetricAndShareTheMethodsColour) 
   EXPECT_EQ(found.series[0].band[0].low, 40);
   EXPECT_EQ(found.series[1].band[0].high, 32);
   EXPECT_THAT(found.tasks, ElementsAre("a"));
-  const std::string chart = curve_chart(dreams(), options);
+  const std::string chart = curve_chart(dreams(), options).svg;
   EXPECT_THAT(chart, HasSubstr(">dream, replayed</text>")) << "the axis";
   EXPECT_THAT(chart, HasSubstr(">lean, replayed</text>")) << "the legend";
 }
@@ -431,17 +431,17 @@ TEST(CurvesOfATrace, HaveLabelsOfFieldsUnlessTheyAreGiven) {
   options.x = "updates";
   options.log_x = options.log_y = true;
   options.summary.metric = "dream";
-  const std::string chart = curve_chart(dreams(), options);
+  const std::string chart = curve_chart(dreams(), options).svg;
   EXPECT_THAT(chart, HasSubstr(">updates, logarithmic</text>"));
   EXPECT_THAT(chart, HasSubstr(">dream, logarithmic</text>"));
   options.x_label = "number of updates";
   options.y_label = "return, percent";
-  EXPECT_THAT(curve_chart(dreams(), options), HasSubstr(">number of updates</text>"));
-  EXPECT_THAT(curve_chart(dreams(), options), HasSubstr(">return, percent</text>"));
-  const std::string labelled = curve_chart(dreams(), options);
+  EXPECT_THAT(curve_chart(dreams(), options).svg, HasSubstr(">number of updates</text>"));
+  EXPECT_THAT(curve_chart(dreams(), options).svg, HasSubstr(">return, percent</text>"));
+  const std::string labelled = curve_chart(dreams(), options).svg;
   EXPECT_THAT(labelled, Not(HasSubstr("logarithmic")));
   options.log_y = false;
-  EXPECT_NE(curve_chart(dreams(), options), labelled) << "lines lie elsewhere";
+  EXPECT_NE(curve_chart(dreams(), options).svg, labelled) << "lines lie elsewhere";
 }
 
 TEST(CurvesOfATrace, GoStraightThroughEveryPointOnDemand) {

@@ -84,7 +84,7 @@ TEST_F(PlacementKindTest, ComparesWithItsMethodsAndWritesPlacements) {
   const TaskDescription said = one.describe(solved);
   ASSERT_EQ(said.columns.front().second.size(), solved.size());
   EXPECT_EQ(said.columns.front().second.front(), "2.000") << "makespan over the bound";
-  EXPECT_THAT(said.plots.front(), HasSubstr("<svg"));
+  EXPECT_THAT(said.plots.front().svg, HasSubstr("<svg"));
 }
 
 TEST_F(PlacementKindTest, AnEpisodesBestIsASolution) {

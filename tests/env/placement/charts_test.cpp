@@ -24,10 +24,10 @@ constexpr const char* kSent = "fill='#707070'";  // what is drawn of transfers
 constexpr double kPlot = 820;                    // pixels of the time axis
 
 std::string gantt(const Placed& placed, int64_t bound = 0) {
-  return gantt_svg(placed.graph, placed.topology, placed.timeline, {bound});
+  return gantt_chart(placed.graph, placed.topology, placed.timeline, {bound}).svg;
 }
 std::string memory(const Placed& placed) {
-  return memory_svg(placed.graph, placed.topology, placed.timeline);
+  return memory_chart(placed.graph, placed.topology, placed.timeline).svg;
 }
 
 /// The number that an attribute holds.
@@ -142,8 +142,8 @@ TEST(GanttChartTest, SevenTypesHaveColours) {
 
 TEST(ChartsTest, WithoutARunThereIsNoChart) {
   const CostGraph graph = testing::graph_of({1}, {});
-  EXPECT_EQ(gantt_svg(graph, ideal_devices(1, "d"), {}, {}), "");
-  EXPECT_EQ(memory_svg(graph, ideal_devices(1, "d"), {}), "");
+  EXPECT_EQ(gantt_chart(graph, ideal_devices(1, "d"), {}, {}).svg, "");
+  EXPECT_EQ(memory_chart(graph, ideal_devices(1, "d"), {}).svg, "");
 }
 
 TEST(MemoryCurveTest, KeepsThePeakTheEndAndFewSteps) {
