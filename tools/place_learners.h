@@ -1,16 +1,12 @@
 #pragma once
 
 #include <string>
-#include <vector>
 
 #include "env/placement/search/methods.h"
 
 namespace reverie {
 
 // A program without LibTorch leaves all this to the one that has it (tools/learning.h).
-
-/// Agents that learn from the graph alone; empty where LibTorch is missing.
-std::vector<PlaceMethod> learned_methods();
 
 /// A learner that `reverie place_learn` wrote. It first says what it holds best, which takes one
 /// evaluation, and then learns from the graph while there is budget. InputError where the file is

@@ -23,14 +23,6 @@ std::string little_endian(T value) {
   return bytes;
 }
 
-template <typename T>
-T from_little_endian(std::string_view bytes) {
-  T value = 0;
-  for (size_t i = 0; i < sizeof(T); ++i)
-    value |= static_cast<T>(static_cast<uint8_t>(bytes[i])) << (8 * i);
-  return value;
-}
-
 uint32_t masked_crc(std::string_view bytes) {
   const uint32_t crc = crc32c(bytes);
   return ((crc >> 15) | (crc << 17)) + 0xa282ead8u;
@@ -109,25 +101,6 @@ std::string tfrecord(std::string_view bytes) {
   const std::string length = little_endian<uint64_t>(bytes.size());
   return length + little_endian(masked_crc(length)) + std::string(bytes) +
          little_endian(masked_crc(bytes));
-}
-
-std::vector<std::string> read_tfrecords(std::string_view content) {
-  constexpr size_t kHeader = 12, kFooter = 4;
-  std::vector<std::string> records;
-  while (!content.empty()) {
-    const auto damaged = [&] { throw InputError("record {} is damaged", records.size()); };
-    if (content.size() < kHeader) damaged();
-    const auto size = from_little_endian<uint64_t>(content.substr(0, 8));
-    if (from_little_endian<uint32_t>(content.substr(8, 4)) != masked_crc(content.substr(0, 8)) ||
-        content.size() < kHeader + kFooter || size > content.size() - kHeader - kFooter)
-      damaged();
-    const std::string_view bytes = content.substr(kHeader, size);
-    if (from_little_endian<uint32_t>(content.substr(kHeader + size, 4)) != masked_crc(bytes))
-      damaged();
-    records.emplace_back(bytes);
-    content.remove_prefix(kHeader + size + kFooter);
-  }
-  return records;
 }
 
 std::string version_event(double wall_time) {

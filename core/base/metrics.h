@@ -42,8 +42,6 @@ std::vector<MetricsRow> read_metrics(const std::string& path);
 /// One record of a TFRecord file: uint64 length, masked CRC-32C of the length, the bytes, masked
 /// CRC-32C of the bytes; little-endian. The mask is rotate_right(crc, 15) + 0xa282ead8.
 std::string tfrecord(std::string_view bytes);
-/// The records of a file's content; InputError at the first damaged one.
-std::vector<std::string> read_tfrecords(std::string_view content);
 
 /// tensorflow.Event as protocol-buffer bytes: wall_time (1, double), step (2, int64) and one of
 /// file_version (3, string), summary (5: repeated value (1: tag (1), simple_value (2, float))),

@@ -81,9 +81,4 @@ Interleaved measure_interleaved(const std::vector<Graph>& graphs, const EndToEnd
   return result;
 }
 
-EndToEnd measure_end_to_end(const Graph& graph, const EndToEndOptions& options,
-                            const WeightSource& weights) {
-  return measure_interleaved({graph}, options, weights).graphs[0];
-}
-
 }  // namespace reverie

@@ -62,10 +62,6 @@ struct EndToEnd {
       0;  ///< nodes that ran on the reference kernels, beside a device with all transfers
 };
 
-/// One graph on the machine: compiled once, warmed up, run again and again on random inputs.
-EndToEnd measure_end_to_end(const Graph& graph, const EndToEndOptions& options = {},
-                            const WeightSource& weights = materialized);
-
 struct Interleaved {
   std::vector<EndToEnd> graphs;
   /// Per graph: median and 95% interval of its time divided by the first graph's time in the same
@@ -73,7 +69,8 @@ struct Interleaved {
   std::vector<MedianInterval> ratio_to_first;
 };
 
-/// Several graphs in turn, A B C A B C ..., for paired comparison. InputError when there is none.
+/// Several graphs in turn, A B C A B C ..., for paired comparison: each compiled once, warmed up,
+/// run again and again on random inputs. InputError when there is none.
 Interleaved measure_interleaved(const std::vector<Graph>& graphs,
                                 const EndToEndOptions& options = {},
                                 const WeightSource& weights = materialized);

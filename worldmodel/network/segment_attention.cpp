@@ -74,14 +74,6 @@ torch::Tensor SegmentAttentionImpl::forward(const torch::Tensor& states, const t
   return finish(states, torch::cat(attended, 1));
 }
 
-torch::Tensor SegmentAttentionImpl::next_segment(const torch::Tensor& states,
-                                                 const torch::Tensor& before,
-                                                 const torch::Tensor& graph) {
-  const auto own = gated(states, graph);
-  const auto read = before.defined() ? torch::cat({gated(before, graph).detach(), own}, 1) : own;
-  return finish(states, attend(own, read));
-}
-
 torch::Tensor SegmentAttentionImpl::among(const torch::Tensor& states, const torch::Tensor& before,
                                           const torch::Tensor& reads) {
   return finish(states, attend(gated(states, before), gated(before, before), reads));

@@ -19,11 +19,6 @@ class SegmentAttentionImpl : public torch::nn::Module {
   /// may be shorter. `graph`: [width]. All segments are processed at once.
   torch::Tensor forward(const torch::Tensor& states, const torch::Tensor& graph, int64_t segment);
 
-  /// Of one segment [batch, positions, width] with what this layer was given as the segment before:
-  /// the same; undefined for the first.
-  torch::Tensor next_segment(const torch::Tensor& states, const torch::Tensor& before,
-                             const torch::Tensor& graph);
-
   /// Of sequences [batch, positions, width] without an order: each position reads those that
   /// `reads` [batch, positions, positions] says, as `before` [batch, positions, width] has them.
   /// The row of `before` gates each in place of a vector of the whole graph.

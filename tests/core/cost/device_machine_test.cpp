@@ -45,6 +45,10 @@ std::shared_ptr<HostDevice> timed_device(Precision precision = Precision::kFloat
   return device;
 }
 
+EndToEnd time_of(const EndToEndOptions& options) {
+  return measure_interleaved({chain()}, options).graphs[0];
+}
+
 MeasureOptions on(std::shared_ptr<HostDevice> device, const std::string& directory = "") {
   return {.timing = kQuick,
           .machine = device_machine("host", "t4", std::move(device)),
@@ -93,8 +97,7 @@ TEST(DeviceMachine, WhatTheHostTakesToLaunchIsNotInTheTime) {
   device->latency = 6e-6;
   const MeasureOptions options = on(device);
   EXPECT_NEAR(options.machine->time_operator(relu_of(64), kQuick).median, 2e-6, 1e-12);
-  const EndToEnd time =
-      measure_end_to_end(chain(), {.repeats = 5, .min_seconds = 0, .machine = options.machine});
+  const EndToEnd time = time_of({.repeats = 5, .min_seconds = 0, .machine = options.machine});
   EXPECT_EQ(time.high, Picoseconds::from_seconds(7e-6));
 }
 
@@ -157,7 +160,7 @@ TEST(DeviceMachine, TheTableKeepsWhereItComesFrom) {
 TEST(DeviceMachine, TimesWholeGraphs) {
   const auto device = timed_device();
   EndToEndOptions options{.repeats = 7, .min_seconds = 0, .machine = on(device).machine};
-  const EndToEnd time = measure_end_to_end(chain(), options);
+  const EndToEnd time = time_of(options);
   EXPECT_EQ(time.median, Picoseconds::from_seconds(7e-6));
   EXPECT_EQ(time.fallbacks, 0);
   EXPECT_NEAR(PairedTimer(chain(), options).seconds(chain()).median, 7e-6, 1e-12);
@@ -165,7 +168,7 @@ TEST(DeviceMachine, TimesWholeGraphs) {
   device->refuses = [](const Call& call) {
     return std::holds_alternative<device::Elementwise>(call);
   };
-  const EndToEnd partly = measure_end_to_end(chain(), options);
+  const EndToEnd partly = time_of(options);
   EXPECT_EQ(partly.median, Picoseconds::from_seconds(5e-6));
   EXPECT_EQ(partly.fallbacks, 1);
 }

@@ -28,7 +28,7 @@ TEST(WithoutOneDnn, TheProcessorIsNamedAndMeasuresNothing) {
   EXPECT_EQ(profile_of_machine("cpu"), "cpu");
   EXPECT_THAT(refusal([] { make_machine("cpu"); }), HasSubstr("needs oneDNN"));
   const Graph graph = RandomGraph::make(1, 5);
-  EXPECT_THAT(refusal([&] { measure_end_to_end(graph); }), HasSubstr("needs oneDNN"));
+  EXPECT_THAT(refusal([&] { measure_interleaved({graph}); }), HasSubstr("needs oneDNN"));
   EXPECT_THAT(refusal([] { make_cost_model("cpu"); }), HasSubstr("needs oneDNN"));
 }
 
