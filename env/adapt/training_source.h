@@ -70,9 +70,16 @@ class TrainingSource : public JobSource {
 };
 
 /// Loads the images. InputError, one line, where they do not fit, settings contradict each other or
-/// the budget is less than one epoch. Errors of `start` are those of RealJob::go_on.
+/// the budget is less than one epoch, and where nothing that trains is registered. Errors of
+/// `start` are those of RealJob::go_on.
 std::unique_ptr<TrainingSource> make_training_source(const Network& network,
                                                      const std::string& scenario,
                                                      const TrainingConfig& config);
+
+/// Training needs LibTorch, so that not every program has it: env/adapt/train registers what makes
+/// sources, in a static initializer.
+using MakeTrainingSource = std::unique_ptr<TrainingSource>(const Network&, const std::string&,
+                                                           const TrainingConfig&);
+bool register_training(MakeTrainingSource* make);
 
 }  // namespace reverie

@@ -87,9 +87,7 @@ class LibTorchSource : public TrainingSource {
       at_first_;  ///< of which every job is a copy; made when the first is wanted
 };
 
-}  // namespace
-
-std::unique_ptr<TrainingSource> make_training_source(const Network& network,
+std::unique_ptr<TrainingSource> make_libtorch_source(const Network& network,
                                                      const std::string& scenario,
                                                      const TrainingConfig& config) {
   return with_context(scenario, [&] {
@@ -103,4 +101,7 @@ std::unique_ptr<TrainingSource> make_training_source(const Network& network,
   });
 }
 
+const bool kRegistered = register_training(&make_libtorch_source);
+
+}  // namespace
 }  // namespace reverie
