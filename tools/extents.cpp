@@ -13,9 +13,4 @@ void add_extent_options(CLI::App& command, ImportOptions& extents) {
       ->take_all();
 }
 
-ImportedModel import_to_rewrite(const std::string& model, ImportOptions extents, bool fix_shapes) {
-  extents.carried = fix_shapes ? ImportOptions::Carried::kOfData : ImportOptions::Carried::kAll;
-  return import_onnx(model, extents);
-}
-
 }  // namespace reverie

@@ -9,8 +9,4 @@ namespace reverie {
 /// Adds --shape and --dim.
 void add_extent_options(CLI::App& command, ImportOptions& extents);
 
-/// Imports what is rewritten: its symbolic dimensions stay open, or, where they may be fixed, those
-/// alone that depend on data.
-ImportedModel import_to_rewrite(const std::string& model, ImportOptions extents, bool fix_shapes);
-
 }  // namespace reverie

@@ -1,9 +1,7 @@
 #include "tools/measured.h"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
-#include <algorithm>
 #include <filesystem>
 
 #include "core/base/error.h"
@@ -46,29 +44,6 @@ void add_endpoint(const Optimized& result, Json& json) {
 }
 
 }  // namespace
-
-bool is_measured(const OptimizeConfig& config) {
-  if (config.measured.budget > 0) return true;
-  const auto solvers = solvers_for("rewrite");
-  const bool is_search = std::ranges::count(solvers, config.method, &Solver::name) > 0;
-  const bool is_arm = std::ranges::count(measured_arms(), config.method, &NamedArm::name) > 0;
-  if (config.method == "ppo" || (is_arm && !is_search))
-    throw InputError("--method {} searches against measurements: say how many by --measurements N",
-                     config.method);
-  return false;
-}
-
-SearchMethod measured_method(const OptimizeConfig& config, MeasuredArm arm) {
-  return measured_search(
-      arm ? std::move(arm) : measured_arm(config.method, config.measured, config.solvers),
-      config.measured, timer_on(machine_beside(config.machine, config.cost), config.measured));
-}
-
-std::string arm_names() {
-  std::vector<std::string_view> names;
-  for (const NamedArm& arm : measured_arms()) names.push_back(arm.name);
-  return fmt::format("{}", fmt::join(names, ", "));
-}
 
 void write_fitted_costs(const std::string& file, const std::string& model, const Optimized& result,
                         const OptimizeConfig& config, std::shared_ptr<CostModel> prior) {

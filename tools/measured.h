@@ -6,18 +6,8 @@
 #include "core/base/json.h"
 #include "core/base/progress.h"
 #include "env/rewrite/optimize/optimize.h"
-#include "env/rewrite/search/measured_search.h"
 
 namespace reverie {
-
-/// Whether the search is one against end-to-end measurements. InputError where its method needs a
-/// budget of them and has none.
-bool is_measured(const OptimizeConfig& config);
-/// That search, on the machine that the configuration names, by `arm` or, where that is empty, by
-/// the one that the configuration's method names.
-SearchMethod measured_method(const OptimizeConfig& config, MeasuredArm arm = nullptr);
-/// "surrogate, beam, ..."
-std::string arm_names();
 
 /// Fits `prior` to what the search measured of the model and writes that to `file`.
 void write_fitted_costs(const std::string& file, const std::string& model, const Optimized& result,

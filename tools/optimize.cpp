@@ -11,12 +11,12 @@
 #include "core/base/files.h"
 #include "core/base/json.h"
 #include "core/base/words.h"
-#include "core/onnx/copy.h"
 #include "core/onnx/import.h"
-#include "core/ort/ort_machine.h"
 #include "core/rules/no_cost.h"
 #include "env/rewrite/optimize/applied_rewrites.h"
 #include "env/rewrite/optimize/file_cost.h"
+#include "env/rewrite/optimize/method.h"
+#include "env/rewrite/optimize/write_result.h"
 #include "env/rewrite/optimize/written_costs.h"
 #include "tools/command.h"
 #include "tools/common.h"
@@ -31,13 +31,10 @@
 #include "tools/optimize_output.h"
 #include "tools/optimize_report.h"
 #include "tools/policy_search.h"
-#include "tools/rewritten.h"
 #include "tools/streams.h"
 
 namespace reverie {
 namespace {
-
-constexpr char kSimplify[] = "simplify";
 
 struct Options {
   std::string model;
@@ -78,29 +75,6 @@ void add_key(CLI::App& command, const std::shared_ptr<Options>& options, const s
       help);
 }
 
-bool is_of_this_processor(const std::string& cost) {
-  return cost == "cpu" || cost.starts_with("cpu:");
-}
-
-/// What `auto` means where more is said than that.
-void settle_automatic(OptimizeSettings& config) {
-  constexpr double kSeconds = 60, kWeightGrowth = 1.05;
-  if (is_measured(config)) {
-    config.method = "surrogate";
-  } else if (!is_of_this_processor(config.cost) && config.machine.empty()) {
-    config.method = "rulelist";
-  } else {
-    if (config.search.time_limit == 0) config.search.time_limit = kSeconds;
-    if (config.search.max_weight_growth == 0) config.search.max_weight_growth = kWeightGrowth;
-  }
-}
-
-/// The machine on which `auto` confirms; null where there is none.
-std::shared_ptr<Machine> confirming_machine(const OptimizeConfig& config) {
-  if (!config.machine.empty() || config.confirm) return machine_beside(config.machine, config.cost);
-  return ort::is_installed() ? make_machine("ort") : nullptr;
-}
-
 /// Costs are those that the policy was trained with, where nothing else is said.
 OptimizeSettings resolve(const Options& options, const std::string& trained_cost) {
   OptimizeSettings config;
@@ -111,7 +85,7 @@ OptimizeSettings resolve(const Options& options, const std::string& trained_cost
   for (const auto& [key, value] : options.given) fields.set_value(key, value);
   config.confirm = config.confirm || options.confirm;
   config.fix_shapes = options.fix_shapes;
-  if (config.method == kAutomatic) settle_automatic(config);
+  settle_automatic(config);
   return config;
 }
 
@@ -167,17 +141,6 @@ std::string method_table() {
   table +=
       fmt::format("  {:<18} {}\n", "ppo", "where the episodes of an agent end that learns from it");
   return table;
-}
-
-/// Options of other searches are refused.
-void check_options(const OptimizeSettings& config) {
-  std::vector<const Solver*> used;
-  for (const Solver* solver : solvers_for("rewrite")) {
-    const bool is_inner = is_measured(config) && config.method == "surrogate" &&
-                          solver->name() == config.measured.inner;
-    if (solver->name() == config.method || is_inner) used.push_back(solver);
-  }
-  config.solvers.require_read_by(used, "--method " + config.method);
 }
 
 SearchMethod method_of(const OptimizeSettings& config, const std::string& policy,
@@ -243,13 +206,9 @@ Optimized search_and_verify(const ImportedModel& model, const std::shared_ptr<co
   config.on_round = [&](int rounds) {
     progress.update(progress.done(), fmt::format("confirming, round {}", rounds));
   };
-  const Subject subject(model, options.model);
-  if (config.machine.empty() && has_opaque_node(model.graph) && ort::is_installed())
-    config.machine = "ort";  // no other runs such nodes
-  if (config.method == kAutomatic)
-    return optimize_automatically(subject, rules, cost, confirming_machine(config), config);
-  const auto method = method_of(config, options.policy, rules, cost);
-  return optimize(subject, rules, cost, method, config);
+  const auto method =
+      config.method == kAutomatic ? SearchMethod() : method_of(config, options.policy, rules, cost);
+  return optimize_by(Subject(model, options.model), rules, cost, method, config);
 }
 
 void check_meant_for_policy(const Options& options, const OptimizeConfig& config) {
@@ -349,36 +308,13 @@ void simplify(const Options& options, const OptimizeSettings& config, const Impo
                            .dump());
 }
 
-/// `auto` keeps time for the search and for confirming.
-double seconds_for_costs(const OptimizeConfig& config) {
-  constexpr double kShare = 0.35;
-  return config.method == kAutomatic ? kShare * config.search.time_limit : config.search.time_limit;
-}
-
-/// What there is to say of the file.
-std::vector<std::string> write_result(const Options& options, const OptimizeConfig& config,
-                                      const ImportedModel& model, const Optimized& result) {
-  if (options.out.empty()) return {};
-  if (result.changed && result.constant_shapes)
-    return write_with_constant_shapes(model, result.search.best, options.out);
-  if (result.changed)
-    return write_rewritten(
-        options.model, model,
-        result.tried ? *result.tried
-                     : try_symbols(options.model, model, result.search.best, config.verify),
-        options.out, config.verify, config.fix_shapes,
-        most_weight_bytes(model.graph, config.search.max_weight_growth));
-  copy_model(options.model, model.info, options.out);
-  return {};
-}
-
 void run(const Options& options) {
   return_large_blocks();
   const std::string trained_cost =
       options.policy.empty() ? "" : cost_source_of_policy(options.policy);
   OptimizeSettings config = resolve_or_leave(options, trained_cost);
   check_meant_for_policy(options, config);
-  check_options(config);
+  require_options_read(config);
   check_proved(options, config);
   if (!options.out.empty()) check_writable(options.out);
   check_report(options);
@@ -398,7 +334,8 @@ void run(const Options& options) {
     write_fitted_costs(options.fit_out, options.model, result, config, cost);
   OptimizeAccount account = account_of(result, model, config, *rules);
   fmt::print("{}", text_of(account));
-  account.file = write_result(options, config, model, result);
+  if (!options.out.empty())
+    account.file = write_optimized(options.model, model, result, config, options.out);
   warn(account.file);
   write_report(options, config, model, result, *rules, *cost, account);
   Json json = to_json(options.model, model, result, config, *rules);

@@ -7,11 +7,12 @@
 #include "core/exec/compare.h"
 #include "core/onnx/import.h"
 #include "core/rules/apply_everywhere.h"
+#include "env/rewrite/optimize/method.h"
+#include "env/rewrite/optimize/write_result.h"
 #include "tools/command.h"
 #include "tools/extents.h"
 #include "tools/help.h"
 #include "tools/inputs.h"
-#include "tools/rewritten.h"
 #include "tools/streams.h"
 
 namespace reverie {

@@ -1,6 +1,7 @@
 #include "tools/streams.h"
 
 #include <fcntl.h>
+#include <fmt/format.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -108,6 +109,10 @@ void undo_streams() {
     close(output()->descriptor);
   }
   output().reset();
+}
+
+void warn(const std::vector<std::string>& sentences) {
+  for (const std::string& sentence : sentences) fmt::print(stderr, "{}\n", sentence);
 }
 
 }  // namespace reverie

@@ -1,6 +1,8 @@
 #pragma once
 
 #include <CLI/CLI.hpp>
+#include <string>
+#include <vector>
 
 namespace reverie {
 
@@ -20,5 +22,8 @@ void end_streams();
 
 /// As if nothing had been asked for: before another program reads the same command line.
 void undo_streams();
+
+/// Tells sentences on standard error, a line each.
+void warn(const std::vector<std::string>& sentences);
 
 }  // namespace reverie

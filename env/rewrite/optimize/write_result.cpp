@@ -1,4 +1,4 @@
-#include "tools/rewritten.h"
+#include "env/rewrite/optimize/write_result.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -53,8 +53,19 @@ std::vector<std::string> write_with_constant_shapes(const ImportedModel& model, 
   return sentences;
 }
 
-void warn(const std::vector<std::string>& sentences) {
-  for (const std::string& sentence : sentences) fmt::print(stderr, "{}\n", sentence);
+std::vector<std::string> write_optimized(const std::string& original, const ImportedModel& model,
+                                         const Optimized& result, const OptimizeConfig& config,
+                                         const std::string& out) {
+  const Graph& best = result.search.best;
+  if (result.changed && result.constant_shapes) return write_with_constant_shapes(model, best, out);
+  if (result.changed)
+    return write_rewritten(
+        original, model,
+        result.tried ? *result.tried : try_symbols(original, model, best, config.verify), out,
+        config.verify, config.fix_shapes,
+        most_weight_bytes(model.graph, config.search.max_weight_growth));
+  copy_model(original, model.info, out);
+  return {};
 }
 
 }  // namespace reverie

@@ -6,6 +6,7 @@
 
 #include "core/exec/compare.h"
 #include "core/onnx/symbols.h"
+#include "env/rewrite/optimize/optimize.h"
 
 namespace reverie {
 
@@ -26,7 +27,13 @@ void require_agreement(const std::string& original, const Agreement& agreement);
                                                                   const Graph& graph,
                                                                   const std::string& out);
 
-/// Tells them on standard error.
-void warn(const std::vector<std::string>& sentences);
+/// Writes what `optimize` made of the model at `original`, which was imported from there and
+/// compared by `config`; a copy of it where nothing changed. A sentence for each thing that differs
+/// from what was asked for.
+[[nodiscard]] std::vector<std::string> write_optimized(const std::string& original,
+                                                       const ImportedModel& model,
+                                                       const Optimized& result,
+                                                       const OptimizeConfig& config,
+                                                       const std::string& out);
 
 }  // namespace reverie
