@@ -13,7 +13,7 @@ esac
 
 packages=(
   g++ cmake ninja-build ccache
-  libtorch-dev libopenblas-openmp-dev
+  libtorch-dev libgloo-dev libopenblas-openmp-dev
   libonnx-dev libonnx-testdata libprotobuf-dev protobuf-compiler
   libhdf5-dev libyaml-cpp-dev libfmt-dev libcli11-dev nlohmann-json3-dev zlib1g-dev
   libdnnl-dev libgtest-dev libgmock-dev libbenchmark-dev

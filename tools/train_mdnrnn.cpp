@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <optional>
+
 #include "core/base/error.h"
 #include "core/base/json.h"
 #include "core/base/run_directory.h"
@@ -47,10 +49,15 @@ Checkpoint given(const Options& options) {
                               : load_checkpoint(options.from, "world");
 }
 
-Latents latents_of(const RolloutEpisodes& data, Encoder& encoder, const Options& options) {
-  Progress progress("encode", data.state_count(), "states", options.progress());
-  return cached_latents(options.out + "/latents.pt", data, encoder,
-                        [&](int done) { progress.update(done); });
+/// The first process computes them; the others read its file.
+Latents latents_of(const RolloutEpisodes& data, Encoder& encoder, const Options& options,
+                   const Processes& processes) {
+  if (!processes.is_first()) processes.meet();
+  Progress progress("encode", data.state_count(), "states", progress_of(options, processes));
+  Latents latents = cached_latents(options.out + "/latents.pt", data, encoder,
+                                   [&](int done) { progress.update(done); });
+  if (processes.is_first()) processes.meet();
+  return latents;
 }
 
 void run(const Options& options) {
@@ -64,16 +71,20 @@ void run(const Options& options) {
   with_context(goes_on ? options.from : options.encoder,
                [&] { require_same_names(checkpoint.spec, data.spec()); });
   if (goes_on) config.mdnrnn.model = trained_with(checkpoint).model;
-  const RunDirectory directory(options.out, dump_config(config), options.resume);
+  const Processes processes = Processes::from_environment();
+  std::optional<RunDirectory> directory;
+  if (processes.is_first()) directory.emplace(options.out, dump_config(config), options.resume);
+  config.mdnrnn.fit.processes = processes;
   const auto encoder = load_encoder(checkpoint);
   encoder->to_device(device);
-  const LatentEpisodes episodes(data, latents_of(data, *encoder, options));
-  FitReporter reporter("train_mdnrnn", options.out, config.mdnrnn.fit.epochs, options.progress(),
-                       data.judging_split());
+  const LatentEpisodes episodes(data, latents_of(data, *encoder, options, processes));
+  FitReporter reporter("train_mdnrnn", options.out, config.mdnrnn.fit.epochs,
+                       progress_of(options, processes), data.judging_split());
   const FitResult result = train_mdnrnn(
       episodes, *encoder, config.mdnrnn, config.seed, options.out, options.resume, device,
       [&](const FitProgress& progress) { reporter.observe(progress); },
       goes_on ? &checkpoint : nullptr);
+  if (!processes.is_first()) return;
   const auto rows = judge_world(episodes, config.open_loop, options.out, device);
   write_file(options.out + "/open_loop.json", open_loop_json(rows).dump(2) + "\n");
   const std::string before = goes_on ? options.from : options.encoder;

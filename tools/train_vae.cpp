@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <optional>
+
 #include "core/base/run_directory.h"
 #include "tools/command.h"
 #include "tools/help.h"
@@ -37,12 +39,16 @@ void run(const Options& options) {
   config.vae.fit.stop = stop_on_interrupt();
   const torch::Device device = device_named(config.device);
   const RolloutEpisodes data(Rollouts::open(options.rollouts));
-  const RunDirectory directory(options.out, dump_config(config), options.resume);
-  FitReporter reporter("train_vae", options.out, config.vae.fit.epochs, options.progress(),
-                       data.judging_split());
+  const Processes processes = Processes::from_environment();
+  std::optional<RunDirectory> directory;
+  if (processes.is_first()) directory.emplace(options.out, dump_config(config), options.resume);
+  config.vae.fit.processes = processes;
+  FitReporter reporter("train_vae", options.out, config.vae.fit.epochs,
+                       progress_of(options, processes), data.judging_split());
   const FitResult result =
       train_vae(data, config.vae, config.seed, options.out, options.resume, device,
                 [&](const FitProgress& progress) { reporter.observe(progress); });
+  if (!processes.is_first()) return;
   write_history(options.out, read_history(options.rollouts),
                 fit_taken("train_vae", config.seed, result));
   const std::string file = options.out + "/encoder.pt";

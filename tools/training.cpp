@@ -32,6 +32,10 @@ void add_threads_option(CLI::App& command) {
       ->check(CLI::Range(1, kMostThreads));
 }
 
+ProgressStyle progress_of(const CommonOptions& options, const Processes& processes) {
+  return processes.is_first() ? options.progress() : ProgressStyle::kQuiet;
+}
+
 History history_beside(const std::string& file) {
   return read_history(std::filesystem::absolute(file).parent_path().string());
 }

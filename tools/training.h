@@ -10,6 +10,7 @@
 #include "datasets/history.h"
 #include "tools/common.h"
 #include "worldmodel/network/fit.h"
+#include "worldmodel/network/processes.h"
 #include "worldmodel/network/torch.h"
 
 namespace reverie {
@@ -19,6 +20,9 @@ torch::Device device_named(const std::string& name);
 
 /// Adds --threads, which takes effect at once.
 void add_threads_option(CLI::App& command);
+
+/// Of several processes the first alone shows progress.
+ProgressStyle progress_of(const CommonOptions& options, const Processes& processes);
 
 /// What lies beside a file that a step wrote (datasets/history.h).
 History history_beside(const std::string& file);

@@ -23,7 +23,8 @@ class Number : public FitProblem {
     epoch_ = epoch + 1;
     return 1;
   }
-  LossTerms loss(int, torch::Generator) override {
+  int size(int) const override { return 1; }
+  LossTerms loss(int, Part, torch::Generator) override {
     LossTerms terms;
     terms.add("square", module_->weight.square().sum());
     return terms;
@@ -51,6 +52,67 @@ class Number : public FitProblem {
   torch::nn::Linear module_{torch::nn::LinearOptions(1, 1).bias(false)};
   int epoch_ = 0;
 };
+
+/// Fits a number to the mean of others, of which each minibatch has all.
+class MeanOf : public FitProblem {
+ public:
+  explicit MeanOf(std::vector<double> others) : others_(std::move(others)) {
+    torch::nn::init::constant_(module_->weight, 1);
+  }
+  torch::nn::Module& module() override { return *module_; }
+  int begin_epoch(int, Rng&) override { return 1; }
+  int size(int) const override { return static_cast<int>(others_.size()); }
+  LossTerms loss(int, Part part, torch::Generator noise) override {
+    noises.push_back(noise.current_seed());
+    LossTerms terms;
+    terms.add("square", distance(part_of(others_, part)));
+    return terms;
+  }
+  FitMetrics validate() override { return {{"loss", distance(others_).item<double>()}}; }
+  Checkpoint checkpoint() const override {
+    Checkpoint checkpoint = Number().checkpoint();
+    checkpoint.tensors.clear();
+    store_module(checkpoint, "number", *module_);
+    return checkpoint;
+  }
+  void restore(const Checkpoint& checkpoint) override {
+    restore_module(checkpoint, "number", *module_);
+  }
+  double weight() const { return module_->weight.item<double>(); }
+
+  std::vector<uint64_t> noises;
+
+ private:
+  torch::Tensor distance(const std::vector<double>& others) const {
+    return (module_->weight - torch::tensor(others, torch::kFloat32)).square().mean();
+  }
+
+  std::vector<double> others_;
+  torch::nn::Linear module_{torch::nn::LinearOptions(1, 1).bias(false)};
+};
+
+TEST(Fit, PartsOfAMinibatchWeighAsTheirExamples) {
+  std::vector<double> weights, losses;
+  for (const int chunks : {1, 2, 3, 7}) {  // 7: more than there are examples
+    TemporaryDirectory directory;
+    MeanOf problem({0, 1, 5, -2, 30});
+    FitConfig config;
+    config.epochs = 30;
+    config.learning_rate = 0.1;
+    config.chunks = chunks;
+    const FitResult result = fit(problem, config, 1, directory.path(), "best.pt", false, {});
+    weights.push_back(problem.weight());
+    losses.push_back(result.best_metrics.front().second);  // in training
+    const auto each = static_cast<size_t>(chunks > 5 ? 1 : chunks);
+    ASSERT_EQ(problem.noises.size(), 30 * each);
+    for (size_t i = 1; i < each; ++i) EXPECT_NE(problem.noises[i], problem.noises[0]);
+  }
+  EXPECT_GT(weights[0], 2);
+  for (size_t i = 1; i < weights.size(); ++i) {
+    EXPECT_NEAR(weights[i], weights[0], 1e-5);
+    EXPECT_NEAR(losses[i], losses[0], 1e-4);
+  }
+}
 
 TEST(Fit, AValidationThatIsNoNumberLeavesTheBestCheckpointAlone) {
   TemporaryDirectory directory;
@@ -98,10 +160,10 @@ class Noise : public Number {
     shuffle(std::span(order_), rng);
     return static_cast<int>(order_.size());
   }
-  LossTerms loss(int minibatch, torch::Generator noise) override {
+  LossTerms loss(int minibatch, Part part, torch::Generator noise) override {
     if (++seen_ == stop_at) stop.request();
     const auto target = torch::rand({}, noise) + order_[static_cast<size_t>(minibatch)];
-    LossTerms terms = Number::loss(minibatch, noise);
+    LossTerms terms = Number::loss(minibatch, part, noise);
     terms.add("distance", (weight() - target).square().sum());
     return terms;
   }

@@ -30,6 +30,7 @@ class VaeProblem : public FitProblem {
         training_(data.states_in(Split::kTrain)),
         validation_(pack(thin(data.states_in(data.judging_split()), config.validation_states))) {
     if (training_.empty()) throw InputError("the rollouts hold no training episodes; collect more");
+    require_parts(config.fit, "minibatch_graphs", config.minibatch_graphs);
     vae_ =
         with_torch_seed(seed, [&] { return std::make_shared<Vae>(config.encoder, data.spec()); });
     set_statistics();
@@ -47,8 +48,12 @@ class VaeProblem : public FitProblem {
     return static_cast<int>(minibatches_.size());
   }
 
-  LossTerms loss(int minibatch, torch::Generator noise) override {
-    return vae_->losses(load(minibatches_[minibatch]), config_.loss, true, noise);
+  int size(int minibatch) const override {
+    return static_cast<int>(minibatches_[minibatch].size());
+  }
+
+  LossTerms loss(int minibatch, Part part, torch::Generator noise) override {
+    return vae_->losses(load(part_of(minibatches_[minibatch], part)), config_.loss, true, noise);
   }
 
   FitMetrics validate() override {

@@ -66,6 +66,7 @@ class WorldProblem : public FitProblem {
         device_(device),
         training_(data.data().episodes_in(Split::kTrain)) {
     if (training_.empty()) throw InputError("the rollouts hold no training episodes; collect more");
+    require_parts(config.fit, "minibatch_episodes", config.minibatch_episodes);
     const auto judging =
         thin(data.data().episodes_in(data.data().judging_split()), config.validation_episodes);
     validation_ = split_into(judging, config.minibatch_episodes);
@@ -98,9 +99,14 @@ class WorldProblem : public FitProblem {
     return static_cast<int>(minibatches_.size());
   }
 
-  LossTerms loss(int minibatch, torch::Generator noise) override {
-    return world_losses(*network_, to_device(data_.batch(minibatches_[minibatch]), device_),
-                        config_.loss, unroll_, noise);
+  int size(int minibatch) const override {
+    return static_cast<int>(minibatches_[minibatch].size());
+  }
+
+  LossTerms loss(int minibatch, Part part, torch::Generator noise) override {
+    const auto episodes = part_of(minibatches_[minibatch], part);
+    return world_losses(*network_, to_device(data_.batch(episodes), device_), config_.loss, unroll_,
+                        noise);
   }
 
   FitMetrics validate() override {

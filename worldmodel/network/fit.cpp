@@ -26,6 +26,9 @@ const std::string kValidation = "validation/";
 const std::string kSum = "sum/", kWeight = "sums/weight";
 constexpr size_t kDigits = 4;
 
+/// Columns of what is told of a part of a minibatch.
+constexpr int64_t kShare = 0, kHasToStop = 1, kTerms = 2;
+
 double value_of(const FitMetrics& metrics, const std::string& name) {
   for (const auto& [key, value] : metrics)
     if (key == name) return value;
@@ -87,12 +90,13 @@ class Fitter {
       progress.best = keep_best(value_of(validation, "loss"), progress.metrics);
       progress.epoch = epoch_;
       progress.best_loss = best_loss_;
-      if (observe)
+      if (observe && config_.processes.is_first())
         observe(
             progress);  // first: an epoch that is done again may be told again, none may be missing
       save_training_state();
-      if (config_.stop.requested() && is_to_go_on()) stop();
+      if (is_to_stop() && is_to_go_on()) stop();
     }
+    config_.processes.meet();  // the file is there
     problem_.restore(load_checkpoint(best_path_, problem_.checkpoint().kind));
     return {epoch_, best_epoch_, best_loss_, best_metrics_, time_.seconds()};
   }
@@ -122,10 +126,8 @@ class Fitter {
     set_learning_rate();
     const int minibatches = begin_epoch();
     for (; minibatch_ < minibatches; ++minibatch_) {
-      if (minibatch_ > 0 && config_.stop.requested()) stop();
-      const LossTerms losses = problem_.loss(minibatch_, make_generator(rng_.bits()));
-      step(losses.total());
-      mean_.add(losses, 1);
+      if (minibatch_ > 0 && is_to_stop()) stop();
+      step(rng_.bits());
     }
     minibatch_ = 0;
     FitMetrics metrics = std::exchange(mean_, {}).metrics("train/");
@@ -143,12 +145,84 @@ class Fitter {
                       training_path_, epoch_, config_.epochs);
   }
 
-  void step(const torch::Tensor& total) {
-    if (!std::isfinite(total.item<double>())) throw_not_finite();
-    optimizer_.zero_grad();
-    total.backward();
+  /// Several processes stop at the same minibatch, when one of them has to.
+  bool is_to_stop() const {
+    return config_.processes.count() == 1 ? config_.stop.requested() : one_has_to_stop_;
+  }
+
+  /// By the gradient of the current minibatch. Its parts are added in their order, so that the sum
+  /// is the same however many processes share them.
+  void step(uint64_t noise) {
+    const int size = problem_.size(minibatch_);
+    const bool is_cut = config_.chunks > 1 && size >= config_.chunks;
+    const int parts = is_cut ? config_.chunks : 1;
+    const Part own = {config_.processes.rank() + 1, config_.processes.count()};
+    const auto [first, end] = (is_cut ? own : Part()).range(parts);
+    std::vector<torch::Tensor> gradients, terms;
+    for (int part = first; part < end; ++part)
+      add_part({part + 1, parts},
+               is_cut ? Rng(noise).fork(static_cast<uint64_t>(part)).bits() : noise, size,
+               gradients, terms);
+    auto gradient = torch::stack(gradients), told = torch::stack(terms);
+    if (is_cut) {
+      gradient = config_.processes.gather(gradient);
+      told = config_.processes.gather(told);
+      one_has_to_stop_ = told.select(1, kHasToStop).any().item<bool>();
+    }
+    tell(told);
+    set_gradient(in_order(gradient));
     torch::nn::utils::clip_grad_norm_(problem_.module().parameters(), config_.clip);
     optimizer_.step();
+  }
+
+  /// Adds the gradient [weights] of a part's share of the loss, and what is told of it, in double
+  /// precision: [its share, whether this process has to stop, terms of the loss...].
+  void add_part(Part part, uint64_t noise, int size, std::vector<torch::Tensor>& gradients,
+                std::vector<torch::Tensor>& terms) {
+    const auto [first, end] = part.range(size);
+    const double share = static_cast<double>(end - first) / size;
+    optimizer_.zero_grad();
+    const LossTerms losses = problem_.loss(minibatch_, part, make_generator(noise));
+    (losses.total() * share).backward();
+    std::vector<torch::Tensor> flat;
+    for (const torch::Tensor& weight : problem_.module().parameters())
+      flat.push_back(weight.grad().defined() ? weight.grad().flatten()
+                                             : torch::zeros_like(weight).flatten());
+    gradients.push_back(torch::cat(flat));
+    std::vector<double> values = {share, config_.stop.requested() ? 1.0 : 0.0};
+    term_names_.clear();
+    for (const auto& [name, value] : losses.terms) {
+      term_names_.push_back(name);
+      values.push_back(value.item<double>());
+    }
+    terms.push_back(torch::tensor(values, torch::kFloat64));
+  }
+
+  /// Of rows as add_part has them. InputError where the loss is not finite.
+  void tell(const torch::Tensor& parts) {
+    if (!parts.isfinite().all().item<bool>()) throw_not_finite();
+    for (int64_t part = 0; part < parts.size(0); ++part) {
+      FitMetrics terms;
+      for (size_t i = 0; i < term_names_.size(); ++i)
+        terms.emplace_back(term_names_[i],
+                           parts[part][kTerms + static_cast<int64_t>(i)].item<double>());
+      mean_.add(terms, parts[part][kShare].item<double>());
+    }
+  }
+
+  static torch::Tensor in_order(const torch::Tensor& rows) {
+    torch::Tensor sum = rows[0];
+    for (int64_t row = 1; row < rows.size(0); ++row) sum = sum + rows[row];
+    return sum;
+  }
+
+  void set_gradient(const torch::Tensor& flat) {
+    int64_t at = 0;
+    for (torch::Tensor& weight : problem_.module().parameters()) {
+      if (weight.grad().defined())
+        weight.mutable_grad() = flat.narrow(0, at, weight.numel()).view_as(weight).clone();
+      at += weight.numel();
+    }
   }
 
   double learning_rate() const {
@@ -167,6 +241,7 @@ class Fitter {
     best_loss_ = loss;
     best_epoch_ = epoch_;
     best_metrics_ = metrics;
+    if (!config_.processes.is_first()) return true;
     Checkpoint best = problem_.checkpoint();
     record_progress(best);
     for (const auto& [name, value] : metrics)
@@ -176,6 +251,7 @@ class Fitter {
   }
 
   void save_training_state() const {
+    if (!config_.processes.is_first()) return;
     Checkpoint state = problem_.checkpoint();
     state.kind += "-training";
     state.tensors.clear();
@@ -211,6 +287,8 @@ class Fitter {
   int minibatch_ = 0;  // of the epoch, done
   uint64_t random_at_epoch_ = 0;
   FitMean mean_;
+  std::vector<std::string> term_names_;
+  bool one_has_to_stop_ = false;
   int best_epoch_ = 0;
   double best_loss_ = std::numeric_limits<double>::max();
   FitMetrics best_metrics_;
@@ -219,14 +297,20 @@ class Fitter {
 }  // namespace
 
 void FitMean::add(const LossTerms& losses, double weight) {
+  FitMetrics terms;
+  for (const auto& [key, value] : losses.terms) terms.emplace_back(key, value.item<double>());
+  add(terms, weight);
+}
+
+void FitMean::add(const FitMetrics& terms, double weight) {
   if (sums_.empty()) {
     sums_.emplace_back("loss", 0);
-    for (const auto& [key, value] : losses.terms) sums_.emplace_back(key, 0);
+    for (const auto& [key, value] : terms) sums_.emplace_back(key, 0);
   }
-  REVERIE_CHECK_EQ(sums_.size(), losses.terms.size() + 1);
+  REVERIE_CHECK_EQ(sums_.size(), terms.size() + 1);
   weight_ += weight;
-  for (size_t i = 0; i < losses.terms.size(); ++i) {
-    const double value = weight * losses.terms[i].second.item<double>();
+  for (size_t i = 0; i < terms.size(); ++i) {
+    const double value = weight * terms[i].second;
     sums_[0].second += value;
     sums_[i + 1].second += value;
   }
@@ -251,11 +335,22 @@ void FitMean::restore(const std::map<std::string, double>& scores) {
   weight_ = scores.at(kWeight);
 }
 
+void require_parts(const FitConfig& config, const std::string& name, int examples) {
+  if (config.chunks > examples)
+    throw InputError("chunks is {}, more than {} ({}): no minibatch has so many examples",
+                     config.chunks, name, examples);
+}
+
 FitResult fit(FitProblem& problem, const FitConfig& config, uint64_t seed,
               const std::string& directory, const std::string& name, bool resume,
               const std::function<void(const FitProgress&)>& observe) {
+  const int count = config.processes.count();
+  if (config.chunks % count != 0)
+    throw InputError("chunks is {}, which {} processes cannot share: give a multiple of {}",
+                     config.chunks, count, count);
   Fitter fitter(problem, config, seed, directory, name);
   if (resume) fitter.resume();
+  config.processes.meet();  // nothing is written before all have read it
   return fitter.run(observe);
 }
 
