@@ -142,13 +142,16 @@ std::vector<int> graphs_to_train_on(const CollectConfig& config, uint64_t seed, 
   return graphs;
 }
 
+int shards_of(const CollectConfig& config) {
+  return (config.episodes + config.shard_episodes - 1) / config.shard_episodes;
+}
+
 void check_part(const CollectConfig& config, Part part) {
-  const int shards = (config.episodes + config.shard_episodes - 1) / config.shard_episodes;
-  if (part.of > shards)
+  if (part.of > shards_of(config))
     throw InputError(
         "part {}: there are fewer shards ({}); give fewer parts, or a smaller "
         "collect.shard_episodes",
-        part.text(), shards);
+        part.text(), shards_of(config));
 }
 
 RecordedEpisode record_episode(Environment& env, CollectAgent& agent, uint64_t seed, Rng rng) {
@@ -174,13 +177,43 @@ RecordedEpisode record_episode(Environment& env, CollectAgent& agent, uint64_t s
   }
 }
 
+namespace {
+
+RolloutInfo info_of(const EnvSpec& spec, const CollectConfig& config, const CollectRun& run) {
+  return {spec, run.seed, run.config, config.episodes, config.shard_episodes};
+}
+
+/// The episode of this number.
+RecordedEpisode played(Environment& env, CollectAgent& agent, const CollectConfig& config,
+                       uint64_t seed, int episode) {
+  const int starts = env.spec().start_states();
+  const Rng rng = Rng(seed).fork(kActions).fork(static_cast<uint64_t>(episode));
+  RecordedEpisode recorded = record_episode(env, agent, episode_seed(seed, episode, starts), rng);
+  recorded.split = split_of(config, seed, episode, starts);
+  return recorded;
+}
+
+}  // namespace
+
+std::string collect_shard(const Environment& prototype, const CollectAgent& agent,
+                          const CollectConfig& config, const CollectRun& run, int shard) {
+  check_config(config, run.seed, prototype.spec());
+  REVERIE_CHECK(shard >= 0 && shard < shards_of(config));
+  ShardBuilder builder(info_of(prototype.spec(), config, run));
+  const auto env = prototype.fork();
+  const auto own = agent.fork();
+  const int first = shard * config.shard_episodes;
+  for (int episode = first; episode < std::min(first + config.shard_episodes, config.episodes);
+       ++episode)
+    builder.add(played(*env, *own, config, run.seed, episode));
+  return builder.take(first);
+}
+
 CollectResult collect(const Environment& prototype, const CollectAgent& agent,
                       const CollectConfig& config, const CollectRun& run) {
   const EnvSpec& spec = prototype.spec();
   check_config(config, run.seed, spec);
-  RolloutWriter writer(run.directory,
-                       {spec, run.seed, run.config, config.episodes, config.shard_episodes},
-                       run.part);
+  RolloutWriter writer(run.directory, info_of(spec, config, run), run.part);
   const std::vector<int>& missing = writer.missing();
   const auto [first, end] = writer.episodes();
   Record record(spec, writer, run.metrics.empty() ? run.directory : run.metrics);
@@ -193,13 +226,8 @@ CollectResult collect(const Environment& prototype, const CollectAgent& agent,
     agents.push_back(agent.fork());
   }
   const auto produce = [&](size_t index, int worker) {
-    const int episode = missing[index];
-    const Rng rng = Rng(run.seed).fork(kActions).fork(static_cast<uint64_t>(episode));
-    RecordedEpisode recorded = record_episode(
-        *environments[static_cast<size_t>(worker)], *agents[static_cast<size_t>(worker)],
-        episode_seed(run.seed, episode, spec.start_states()), rng);
-    recorded.split = split_of(config, run.seed, episode, spec.start_states());
-    return recorded;
+    return played(*environments[static_cast<size_t>(worker)], *agents[static_cast<size_t>(worker)],
+                  config, run.seed, missing[index]);
   };
   const auto consume = [&](size_t index, RecordedEpisode recorded) {
     record.add(missing[index], recorded.episode);

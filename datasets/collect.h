@@ -85,6 +85,9 @@ std::vector<int> graphs_to_train_on(const CollectConfig& config, uint64_t seed, 
 /// InputError where there are more parts than shards.
 void check_part(const CollectConfig& config, Part part);
 
+/// How many files the episodes fill.
+int shards_of(const CollectConfig& config);
+
 struct CollectRun {
   std::string directory;     ///< of the rollouts
   Part part = {};            ///< of their shards
@@ -107,6 +110,11 @@ struct CollectResult {
   double best_improvement_percent = std::numeric_limits<double>::lowest();
   EnvCounters counters;  ///< work done now; files do not tell of look-ups and measurements
 };
+
+/// The bytes of one shard, as `collect` writes it: a function of its arguments alone, so that any
+/// machine can make it. Of `run` only seed and config count.
+std::string collect_shard(const Environment& prototype, const CollectAgent& agent,
+                          const CollectConfig& config, const CollectRun& run, int shard);
 
 /// Collects the episodes of the part that are not yet in the directory. Equal environment, agent,
 /// configuration and seed give equal files for any number of workers, parts and interruptions,

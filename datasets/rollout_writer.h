@@ -17,6 +17,23 @@ struct RecordedEpisode {
   std::vector<EncodedState> states;  ///< T + 1, one for each step and the final one
 };
 
+/// Puts episodes together to a shard.
+class ShardBuilder {
+ public:
+  explicit ShardBuilder(RolloutInfo info);
+  const RolloutInfo& info() const { return info_; }
+  void add(RecordedEpisode recorded);
+  /// The bytes of the shard that begins with the episode of this number, of all that were added
+  /// since the last one.
+  std::string take(int first_episode);
+
+ private:
+  RolloutInfo info_;
+  std::vector<Episode> episodes_;
+  std::vector<Split> splits_;
+  StateTableBuilder states_;
+};
+
 /// Writes the shards of a rollout directory, `shard_episodes` episodes to a file. A shard is a
 /// function of the information and of its episodes alone, and appears whole by rename: an
 /// interrupted collection loses at most the shard it was filling. Several processes may write one
@@ -41,18 +58,14 @@ class RolloutWriter {
 
  private:
   void look_for_shard(int number);
-  void write_shard(int number);
 
   std::string directory_;
-  RolloutInfo info_;
+  ShardBuilder shard_;
   int first_ = 0, end_ = 0;
   size_t appended_ = 0;
   int64_t bytes_ = 0;
   std::vector<int> missing_;
   std::map<int, Episode> found_;
-  std::vector<Episode> episodes_;
-  std::vector<Split> splits_;
-  StateTableBuilder states_;
 };
 
 }  // namespace reverie

@@ -189,6 +189,17 @@ TEST(Collect, PartsTogetherAreTheBytesOfTheWhole) {
   }
 }
 
+TEST(Collect, AShardByItselfIsThatOfTheWhole) {
+  const ToyEnvironment env({.blocks = 3, .start_states = 2, .horizon = 0});
+  const TemporaryDirectory whole;
+  const auto agent = make_mixed_agent(small());
+  collect(env, *agent, small(), run_in(whole.path()));
+  ASSERT_EQ(shards_of(small()), 5);
+  for (int shard = 4; shard >= 0; --shard)
+    EXPECT_EQ(collect_shard(env, *agent, small(), run_in("nowhere"), shard),
+              read_file(whole / fmt::format("shard-{:05}.h5", shard)));
+}
+
 TEST(Collect, APartLeavesAloneWhatAnotherIsWriting) {
   const ToyEnvironment env({.blocks = 3, .start_states = 2, .horizon = 0});
   const TemporaryDirectory directory;
