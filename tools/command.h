@@ -18,6 +18,7 @@ class NoAnswer : public std::runtime_error {
 void register_adapt(CLI::App& app);
 void register_collect(CLI::App& app);
 void register_compare(CLI::App& app);
+void register_completion(CLI::App& app);  ///< after all others
 void register_inspect(CLI::App& app);
 void register_model(CLI::App& app);
 void register_optimize(CLI::App& app);

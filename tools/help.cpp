@@ -8,11 +8,10 @@
 #include <vector>
 
 #include "core/base/config.h"
+#include "tools/command_tree.h"
 
 namespace reverie {
 namespace {
-
-std::string first_line(const std::string& text) { return text.substr(0, text.find('\n')); }
 
 class Help : public CLI::Formatter {
  public:

@@ -69,6 +69,7 @@ void register_commands(CLI::App& app) {
   register_summarize(app);
   register_version(app);
   app.add_subcommand("help", with_examples("Show the help of a command", {"help optimize"}));
+  register_completion(app);
 }
 
 /// "help COMMAND" as "COMMAND --help".
