@@ -49,7 +49,7 @@ void write_fitted_costs(const std::string& file, const std::string& model, const
                         const OptimizeConfig& config, std::shared_ptr<CostModel> prior) {
   REVERIE_CHECK(result.search.measured.has_value());
   const MeasuredReport& report = *result.search.measured;
-  CostFit fit = FittedCost(std::move(prior), report.timed).fit();
+  CostFit fit = fitted_cost(std::move(prior), report.timed)->fit();
   const MachineInfo machine = machine_beside(config.machine, config.cost)->info();
   fit.device = machine.device;
   fit.library = machine.library;

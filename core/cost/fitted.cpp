@@ -66,36 +66,27 @@ double draw(uint64_t seed, const std::string& name) {
   return Rng(hash_combine(seed, hash_string(name))).normal();
 }
 
-}  // namespace
-
-/// The measurements, and what follows from them for the weights.
-class FittedCost::Fit {
+class FittedToGraphs : public FittedCost, public std::enable_shared_from_this<FittedToGraphs> {
  public:
-  Fit(std::shared_ptr<CostModel> prior, std::span<const TimedGraph> measured)
+  FittedToGraphs(std::shared_ptr<CostModel> prior, std::span<const TimedGraph> measured)
       : prior_(std::move(prior)), n_(static_cast<Eigen::Index>(measured.size())) {
     read_times(measured);
     read_features(measured);
     solve();
+    mean_ = std::make_shared<WeightedCosts>(
+        fmt::format("{} fitted to {}", prior_->name(), counted(n_, "measurement")), prior_, scale(),
+        small_, mean_weights(), [](const std::string&) { return 0.0; });
   }
 
-  const std::shared_ptr<CostModel>& prior() const { return prior_; }
-  int64_t size() const { return n_; }
-  double deviation() const { return solved_.deviation; }
-  double mismatch() const { return solved_.mismatch; }
-  double scale() const { return scale_of(mean_scale_, solved_.alpha); }
+  double deviation() const override { return solved_.deviation; }
+  double mismatch() const override { return solved_.mismatch; }
+  double scale() const override { return scale_of(mean_scale_, solved_.alpha); }
+  std::string name() const override { return mean_->name(); }
+  bool deterministic() const override { return mean_->deterministic(); }
+  Cost cost(const OpSignature& signature) override { return mean_->cost(signature); }
+  Counters counters() const override { return mean_->counters(); }
 
-  double small() const { return small_; }
-
-  /// Of the features by name; those that no graph had are not among them.
-  FeatureWeights mean_weights() const {
-    return weights(VectorXd::Zero(index_.size()), solved_.alpha);
-  }
-
-  struct Draw {
-    double scale = 0;
-    FeatureWeights weights;
-  };
-  Draw draw_posterior(uint64_t seed) const {
+  std::shared_ptr<CostModel> sample(uint64_t seed) const override {
     const double scale = mean_scale_ * (1 + draw(seed, "scale"));
     VectorXd prior_weights(index_.size());
     for (const auto& [name, i] : index_.all()) prior_weights[i] = draw_prior(seed, name);
@@ -104,14 +95,14 @@ class FittedCost::Fit {
     for (Eigen::Index i = 0; i < n_; ++i) noise[i] = rng.normal() * solved_.noise[i];
     const VectorXd drawn = scale * sums_ + features_ * prior_weights + noise;
     const VectorXd alpha = n_ > 0 ? VectorXd(solved_.covariance.solve(times_ - drawn)) : VectorXd();
-    return {scale_of(scale, alpha), weights(prior_weights, alpha)};
-  }
-  /// A priori, of a feature's weight.
-  double draw_prior(uint64_t seed, const std::string& name) const {
-    return solved_.deviation * mean_scale_ * draw(seed, name);
+    return std::make_shared<WeightedCosts>(
+        fmt::format("sample of {}", name()), prior_, scale_of(scale, alpha), small_,
+        weights(prior_weights, alpha), [self = shared_from_this(), seed](const std::string& name) {
+          return self->draw_prior(seed, name);
+        });
   }
 
-  CostFit numbers() const {
+  CostFit fit() const override {
     CostFit fit;
     fit.prior = prior_->name();
     fit.seconds.assign(times_.begin(), times_.end());
@@ -125,7 +116,7 @@ class FittedCost::Fit {
     return fit;
   }
 
-  Prediction predict(std::span<const SignatureCount> counts) const {
+  Prediction predict(std::span<const SignatureCount> counts) const override {
     std::unordered_map<std::string, double> row;
     double sum = 0;
     for (const auto& [signature, count] : counts) {
@@ -149,6 +140,16 @@ class FittedCost::Fit {
   }
 
  private:
+  /// A priori, of a feature's weight.
+  double draw_prior(uint64_t seed, const std::string& name) const {
+    return solved_.deviation * mean_scale_ * draw(seed, name);
+  }
+
+  /// Of the features by name; those that no graph had are not among them.
+  FeatureWeights mean_weights() const {
+    return weights(VectorXd::Zero(index_.size()), solved_.alpha);
+  }
+
   double feature_variance() const {
     const double deviation = solved_.deviation * mean_scale_;
     return deviation * deviation;
@@ -252,38 +253,14 @@ class FittedCost::Fit {
   FeatureIndex index_;
   SparseMatrix features_;  // by graph and feature
   Solved solved_;
+  std::shared_ptr<CostModel> mean_;
 };
 
-FittedCost::FittedCost(std::shared_ptr<CostModel> prior, std::span<const TimedGraph> measured)
-    : fit_(std::make_shared<Fit>(std::move(prior), measured)),
-      mean_(std::make_shared<WeightedCosts>(fmt::format("{} fitted to {}", fit_->prior()->name(),
-                                                        counted(fit_->size(), "measurement")),
-                                            fit_->prior(), fit_->scale(), fit_->small(),
-                                            fit_->mean_weights(),
-                                            [](const std::string&) { return 0.0; })) {}
+}  // namespace
 
-FittedCost::~FittedCost() = default;
-
-FittedCost::Prediction FittedCost::predict(std::span<const SignatureCount> counts) const {
-  return fit_->predict(counts);
+std::shared_ptr<FittedCost> fitted_cost(std::shared_ptr<CostModel> prior,
+                                        std::span<const TimedGraph> measured) {
+  return std::make_shared<FittedToGraphs>(std::move(prior), measured);
 }
-
-std::shared_ptr<CostModel> FittedCost::sample(uint64_t seed) const {
-  Fit::Draw drawn = fit_->draw_posterior(seed);
-  return std::make_shared<WeightedCosts>(
-      fmt::format("sample of {}", name()), fit_->prior(), drawn.scale, fit_->small(),
-      std::move(drawn.weights),
-      [fit = fit_, seed](const std::string& name) { return fit->draw_prior(seed, name); });
-}
-
-CostFit FittedCost::fit() const { return fit_->numbers(); }
-
-double FittedCost::scale() const { return fit_->scale(); }
-double FittedCost::deviation() const { return fit_->deviation(); }
-double FittedCost::mismatch() const { return fit_->mismatch(); }
-std::string FittedCost::name() const { return mean_->name(); }
-bool FittedCost::deterministic() const { return mean_->deterministic(); }
-Cost FittedCost::cost(const OpSignature& signature) { return mean_->cost(signature); }
-CostModel::Counters FittedCost::counters() const { return mean_->counters(); }
 
 }  // namespace reverie

@@ -2,7 +2,6 @@
 
 #include <memory>
 #include <span>
-#include <string>
 #include <vector>
 
 #include "core/cost/cost_fit.h"
@@ -39,43 +38,34 @@ struct TimedGraph {
 /// An estimate, whatever the prior is; deterministic where the prior is.
 class FittedCost : public CostModel {
  public:
-  /// Without measurements the prior as it stands. InputError unless every time is above 0, and its
-  /// graph has work that the prior gives a time to; and where the program was built without Eigen.
-  FittedCost(std::shared_ptr<CostModel> prior, std::span<const TimedGraph> measured);
-  ~FittedCost() override;
-
   struct Prediction {
     double seconds = 0;
     double deviation = 0;  ///< of the graph's expected time; noise of a measurement comes on top
   };
-  Prediction predict(std::span<const SignatureCount> counts) const;
+  virtual Prediction predict(std::span<const SignatureCount> counts) const = 0;
 
   /// A draw from the posterior over all costs at once, unseen signatures included, for Thompson
   /// sampling; equal seeds give equal draws. Drawn from the prior and corrected by the measurements
   /// (Matheron's rule; Wilson et al., "Efficiently sampling functions from Gaussian process
   /// posteriors", ICML 2020).
-  std::shared_ptr<CostModel> sample(uint64_t seed) const;
+  virtual std::shared_ptr<CostModel> sample(uint64_t seed) const = 0;
 
   /// What its costs follow from, to be kept in a file. What was measured, how often and where is
   /// for who measured to add.
-  CostFit fit() const;
+  virtual CostFit fit() const = 0;
 
-  double scale() const;      ///< posterior mean of a
-  double deviation() const;  ///< r
-  double mismatch() const;   ///< m
+  virtual double scale() const = 0;      ///< posterior mean of a
+  virtual double deviation() const = 0;  ///< r
+  virtual double mismatch() const = 0;   ///< m
 
-  /// "roofline:cpu fitted to 57 measurements".
-  std::string name() const override;
   CostSource source() const override { return CostSource::kEstimated; }
-  bool deterministic() const override;
-  Cost cost(const OpSignature& signature) override;
-  /// Look-ups of this; measurements and operators are those of the prior.
-  Counters counters() const override;
-
- private:
-  class Fit;
-  std::shared_ptr<const Fit> fit_;
-  std::shared_ptr<CostModel> mean_;
 };
+
+/// Named like "roofline:cpu fitted to 57 measurements"; its counters say the look-ups of this, and
+/// measurements and operators of the prior. Without measurements the prior as it stands. InputError
+/// unless every time is above 0, and its graph has work that the prior gives a time to; and where
+/// the program was built without Eigen.
+std::shared_ptr<FittedCost> fitted_cost(std::shared_ptr<CostModel> prior,
+                                        std::span<const TimedGraph> measured);
 
 }  // namespace reverie

@@ -29,7 +29,7 @@ std::shared_ptr<CostModel> fitted_cost() {
       const double seconds = graph_cost(*truth, graph).runtime.seconds();
       timed.push_back({count_signatures(graph), seconds, 1e-4 * seconds});
     }
-  return std::make_shared<FittedCost>(flat_prior(), timed);
+  return fitted_cost(flat_prior(), timed);
 }
 
 /// Two gains, each behind a rise, and no step to lose.

@@ -18,7 +18,7 @@ constexpr int64_t kExpansionsForEach = 10;
 
 /// A round: the posterior's mean, then samples, each says what to measure. Whether anything was.
 bool measure_a_batch(MeasuredRun& run, const SearchMethod& inner, const Rng& rng) {
-  const auto fitted = std::make_shared<FittedCost>(run.start().shared_cost_model(), run.timed());
+  const auto fitted = fitted_cost(run.start().shared_cost_model(), run.timed());
   run.note(*fitted);
   bool any = false;
   for (int64_t i = 0; i < run.measured().batch && !run.over(); ++i) {

@@ -45,7 +45,7 @@ std::vector<OpSignature> unseen() {
 }
 
 /// Times that no sum of the prior explains.
-FittedCost fitted(const std::string& prior = "roofline:cpu") {
+std::shared_ptr<FittedCost> fitted(const std::string& prior = "roofline:cpu") {
   Rng rng(3);
   std::vector<TimedGraph> timed;
   for (int i = 1; i <= 12; ++i) {
@@ -53,7 +53,7 @@ FittedCost fitted(const std::string& prior = "roofline:cpu") {
         chains({{"Tanh", i % 4 + 1}, {"Exp", i % 3}, {"Sqrt", i % 5}, {"Flatten", 1}});
     timed.push_back({count_signatures(graph), 1e-4 * (1 + i % 4 * 2.7 + rng.uniform()), 3e-6});
   }
-  return {make_cost_model(prior), timed};
+  return fitted_cost(make_cost_model(prior), timed);
 }
 
 CostFit complete(CostFit fit) {
@@ -83,7 +83,7 @@ class CostFitTest : public ::testing::Test {
 };
 
 TEST_F(CostFitTest, SurvivesTheFile) {
-  const CostFit fit = complete(fitted().fit());
+  const CostFit fit = complete(fitted()->fit());
   EXPECT_EQ(fit.prior, "roofline:cpu");
   EXPECT_EQ(fit.seconds.size(), 12u);
   EXPECT_EQ(fit.signatures.size(), 4u);
@@ -96,31 +96,31 @@ TEST_F(CostFitTest, SurvivesTheFile) {
 }
 
 TEST_F(CostFitTest, PredictsToTheLastBit) {
-  FittedCost fit = fitted();
-  write_cost_fit(path_, complete(fit.fit()));
+  const auto fit = fitted();
+  write_cost_fit(path_, complete(fit->fit()));
   const auto read = make_cost_model("fitted:" + path_);
   bool learned = false;
   for (const auto& signatures : {seen(), unseen()})
     for (const OpSignature& signature : signatures) {
-      const Cost cost = fit.cost(signature);
+      const Cost cost = fit->cost(signature);
       EXPECT_EQ(read->cost(signature), cost) << signature.text();
       const double scaled =
-          fit.scale() * make_cost_model("roofline:cpu")->cost(signature).runtime.seconds();
+          fit->scale() * make_cost_model("roofline:cpu")->cost(signature).runtime.seconds();
       learned |= std::abs(cost.runtime.seconds() - scaled) > 0.05 * scaled;
     }
   EXPECT_TRUE(learned);  // else the scaled prior would do
 }
 
 TEST_F(CostFitTest, WhatWasMeasuredDoesNotDependOnThePriorOfTheDay) {
-  CostFit fit = fitted().fit();
-  const Cost cost = fitted().cost(seen()[0]);
+  CostFit fit = fitted()->fit();
+  const Cost cost = fitted()->cost(seen()[0]);
   fit.prior = "roofline:t4";  // as if its profile had been changed
   write_cost_fit(path_, fit);
   EXPECT_EQ(make_cost_model("fitted:" + path_)->cost(seen()[0]), cost);
 }
 
 TEST_F(CostFitTest, SaysThatItIsAnEstimateAndCountsWhatItNeverMeasured) {
-  write_cost_fit(path_, complete(fitted().fit()));
+  write_cost_fit(path_, complete(fitted()->fit()));
   const auto read = make_cost_model("fitted:" + path_);
   EXPECT_EQ(read->name(), "fitted:" + path_);
   EXPECT_EQ(read->source(), CostSource::kEstimated);
@@ -140,7 +140,7 @@ TEST_F(CostFitTest, SaysThatItIsAnEstimateAndCountsWhatItNeverMeasured) {
 }
 
 TEST_F(CostFitTest, DamageIsRefusedInOneLine) {
-  write_cost_fit(path_, complete(fitted().fit()));
+  write_cost_fit(path_, complete(fitted()->fit()));
   const std::string whole = read_file(path_);
   Rng rng(1);
   for (int i = 0; i < 100; ++i) {
@@ -165,22 +165,22 @@ TEST_F(CostFitTest, OtherVersionsAndContentsAreNamed) {
   hdf5::Writer next, empty;
   expect_refused(sealed_as_fit(kCostFitSchema + 1, next), "has schema version 2");
   expect_refused(sealed_as_fit(kCostFitSchema, empty), "data set prior: is missing");
-  CostFit fit = complete(fitted().fit());
+  CostFit fit = complete(fitted()->fit());
   fit.weights.erase("launch");
   write_cost_fit(path_, fit);
   expect_refused(read_file(path_), "data set features: 'launch' is missing");
-  fit = complete(fitted().fit());
+  fit = complete(fitted()->fit());
   fit.deviations.pop_back();
   write_cost_fit(path_, fit);
   expect_refused(read_file(path_), "data set graph_deviations: has 11 elements where 12");
-  fit = complete(fitted().fit());
+  fit = complete(fitted()->fit());
   fit.prior = "roofline:abacus";
   write_cost_fit(path_, fit);
   expect_refused(read_file(path_), "no device 'abacus'");
 }
 
 TEST_F(CostFitTest, AFileThatIsItsOwnPriorIsRefused) {
-  CostFit fit = complete(fitted().fit());
+  CostFit fit = complete(fitted()->fit());
   fit.prior = "fitted:" + path_;
   write_cost_fit(path_, fit);
   expect_refused(read_file(path_), "data set prior: is itself");
@@ -188,7 +188,7 @@ TEST_F(CostFitTest, AFileThatIsItsOwnPriorIsRefused) {
 
 TEST_F(CostFitTest, OnlyWhatAFileCanPredictMayBeFitted) {
   EXPECT_NO_THROW(check_prior_of_fit(*make_cost_model("roofline:t4")));
-  write_cost_fit(path_, complete(fitted().fit()));
+  write_cost_fit(path_, complete(fitted()->fit()));
   EXPECT_THROW(check_prior_of_fit(*make_cost_model("fitted:" + path_)), InputError);
   MeasureOptions in_memory;
   in_memory.directory.clear();
@@ -201,7 +201,7 @@ TEST_F(CostFitTest, OnlyWhatAFileCanPredictMayBeFitted) {
 }
 
 TEST_F(CostFitTest, DescribesWhatWasMeasuredAndWhere) {
-  const std::string text = describe(complete(fitted().fit()));
+  const std::string text = describe(complete(fitted()->fit()));
   for (const char* part : {"15 measurements of 12 graphs, rewrites of chains", "a device",
                            "a library", "roofline:cpu, scaled by", "Tanh(float32 32768)"})
     EXPECT_THAT(text, HasSubstr(part));

@@ -105,21 +105,21 @@ TEST(CountSignatures, CountsWorkOnce) {
 
 TEST(Fitted, RecoversPlantedCostsFromNoisySums) {
   Planted truth(3, 0.4);
-  FittedCost fitted(prior(), truth.measure_some(150));
+  const auto fitted = fitted_cost(prior(), truth.measure_some(150));
   for (size_t i = 0; i < chains().size(); ++i) {
     const OpSignature signature = only(i)[0].signature;
-    const double seconds = fitted.cost(signature).runtime.seconds();
+    const double seconds = fitted->cost(signature).runtime.seconds();
     EXPECT_NEAR(seconds / truth.seconds(signature), 1, 0.06) << signature.text();
   }
 }
 
 TEST(Fitted, WithoutMeasurementsItIsThePrior) {
-  FittedCost fitted(prior(), {});
+  const auto fitted = fitted_cost(prior(), {});
   for (size_t i = 0; i < chains().size(); ++i)
-    EXPECT_EQ(fitted.cost(only(i)[0].signature).runtime,
+    EXPECT_EQ(fitted->cost(only(i)[0].signature).runtime,
               prior()->cost(only(i)[0].signature).runtime);
-  EXPECT_EQ(fitted.name(), "roofline:cpu fitted to 0 measurements");
-  EXPECT_GT(fitted.predict(only(0)).deviation, 0);
+  EXPECT_EQ(fitted->name(), "roofline:cpu fitted to 0 measurements");
+  EXPECT_GT(fitted->predict(only(0)).deviation, 0);
 }
 
 TEST(Fitted, UnseenSignaturesFallBackToTheScaledPrior) {
@@ -132,10 +132,10 @@ TEST(Fitted, UnseenSignaturesFallBackToTheScaledPrior) {
     counts[0] += 1;
     measured.push_back(truth.measure(counts, rng, 0.001));
   }
-  FittedCost fitted(prior(), measured);
-  EXPECT_NEAR(fitted.scale(), 7, 0.7);
+  const auto fitted = fitted_cost(prior(), measured);
+  EXPECT_NEAR(fitted->scale(), 7, 0.7);
   const OpSignature unseen = only(4)[0].signature;
-  EXPECT_NEAR(fitted.cost(unseen).runtime.seconds() / prior()->cost(unseen).runtime.seconds(), 7,
+  EXPECT_NEAR(fitted->cost(unseen).runtime.seconds() / prior()->cost(unseen).runtime.seconds(), 7,
               0.7);
 }
 
@@ -157,25 +157,26 @@ TEST(Fitted, WhatOneShapeTeachesHoldsForTheOperator) {
     counts[3] += 1;
     measured.push_back(three_times_tanh(counts, rng));
   }
-  FittedCost fitted(prior(), measured);
+  const auto fitted = fitted_cost(prior(), measured);
   const auto ratio = [&](size_t chain) {
     const OpSignature signature = only(chain)[0].signature;
-    return fitted.cost(signature).runtime.seconds() / prior()->cost(signature).runtime.seconds();
+    return fitted->cost(signature).runtime.seconds() / prior()->cost(signature).runtime.seconds();
   };
-  EXPECT_GT(ratio(2), 1.5 * fitted.scale());
+  EXPECT_GT(ratio(2), 1.5 * fitted->scale());
   EXPECT_NEAR(ratio(5), 1, 0.2);
 }
 
 TEST(Fitted, EqualMeasurementsGiveEqualCosts) {
   Planted truth(2, 0.3);
-  FittedCost one(prior(), truth.measure_some(30)), other(prior(), truth.measure_some(30));
+  const auto one = fitted_cost(prior(), truth.measure_some(30)),
+             other = fitted_cost(prior(), truth.measure_some(30));
   for (size_t i = 0; i < chains().size(); ++i) {
     const OpSignature signature = only(i)[0].signature;
-    EXPECT_EQ(one.cost(signature), other.cost(signature));
-    EXPECT_EQ(one.sample(5)->cost(signature), other.sample(5)->cost(signature));
-    EXPECT_NE(one.sample(5)->cost(signature), one.sample(6)->cost(signature));
+    EXPECT_EQ(one->cost(signature), other->cost(signature));
+    EXPECT_EQ(one->sample(5)->cost(signature), other->sample(5)->cost(signature));
+    EXPECT_NE(one->sample(5)->cost(signature), one->sample(6)->cost(signature));
   }
-  EXPECT_TRUE(one.deterministic());
+  EXPECT_TRUE(one->deterministic());
 }
 
 /// Spearman's rank correlation; no two values are equal.
@@ -204,9 +205,9 @@ TEST(Fitted, RanksBetterTheMoreIsMeasured) {
     times.push_back(truth.seconds(graphs.back()));
   }
   const auto correlation = [&](int n) {
-    const FittedCost fitted(prior(), truth.measure_some(n));
+    const auto fitted = fitted_cost(prior(), truth.measure_some(n));
     std::vector<double> predicted;
-    for (const auto& graph : graphs) predicted.push_back(fitted.predict(graph).seconds);
+    for (const auto& graph : graphs) predicted.push_back(fitted->predict(graph).seconds);
     return rank_correlation(predicted, times);
   };
   const double none = correlation(0), few = correlation(8), many = correlation(60);
@@ -221,9 +222,10 @@ TEST(Fitted, PredictsAsFarOffAsItIs) {
   int within_one = 0, within_three = 0;
   constexpr int kGraphs = 300;
   for (int i = 0; i < kGraphs; ++i) {
-    const FittedCost fitted(prior(), truth.measure_some(6 + i % 20, static_cast<uint64_t>(i)));
+    const auto fitted =
+        fitted_cost(prior(), truth.measure_some(6 + i % 20, static_cast<uint64_t>(i)));
     const auto counts = count_signatures(graph_of(random_counts(rng)));
-    const FittedCost::Prediction predicted = fitted.predict(counts);
+    const FittedCost::Prediction predicted = fitted->predict(counts);
     const double off = std::abs(predicted.seconds - truth.seconds(counts)) / predicted.deviation;
     within_one += off < 1;
     within_three += off < 3;
@@ -235,14 +237,14 @@ TEST(Fitted, PredictsAsFarOffAsItIs) {
 
 TEST(Fitted, SamplesScatterAsPredicted) {
   Planted truth(2, 0.3);
-  FittedCost fitted(prior(), truth.measure_some(10));
+  const auto fitted = fitted_cost(prior(), truth.measure_some(10));
   Rng rng(3);
   const auto counts = count_signatures(graph_of(random_counts(rng)));
-  const FittedCost::Prediction predicted = fitted.predict(counts);
+  const FittedCost::Prediction predicted = fitted->predict(counts);
   double sum = 0, squares = 0;
   constexpr int kSamples = 2000;
   for (int i = 0; i < kSamples; ++i) {
-    const auto sample = fitted.sample(static_cast<uint64_t>(i));
+    const auto sample = fitted->sample(static_cast<uint64_t>(i));
     double seconds = 0;
     for (const auto& [signature, count] : counts)
       seconds += static_cast<double>(count) * sample->cost(signature).runtime.seconds();
@@ -258,7 +260,7 @@ TEST(Fitted, MeasuringNarrowsThePrediction) {
   Planted truth(2, 0.3);
   const auto counts = only(0);
   const auto spread = [&](int n) {
-    const auto prediction = FittedCost(prior(), truth.measure_some(n)).predict(counts);
+    const auto prediction = fitted_cost(prior(), truth.measure_some(n))->predict(counts);
     return prediction.deviation / prediction.seconds;
   };
   EXPECT_GT(spread(3), spread(30));
@@ -267,11 +269,11 @@ TEST(Fitted, MeasuringNarrowsThePrediction) {
 
 TEST(Fitted, IsNeverNegative) {
   Planted truth(2, 1.5);
-  FittedCost fitted(prior(), truth.measure_some(8));
+  const auto fitted = fitted_cost(prior(), truth.measure_some(8));
   bool at_zero = false;
   for (uint64_t seed = 0; seed < 200; ++seed)
     for (size_t i = 0; i < chains().size(); ++i) {
-      const Cost cost = fitted.sample(seed)->cost(only(i)[0].signature);
+      const Cost cost = fitted->sample(seed)->cost(only(i)[0].signature);
       EXPECT_GE(cost.runtime, Picoseconds{0});
       at_zero |= cost.runtime == Picoseconds{0};
     }
@@ -280,23 +282,23 @@ TEST(Fitted, IsNeverNegative) {
 
 TEST(Fitted, SaysThatItIsAnEstimate) {
   Planted truth(2, 0.3);
-  FittedCost fitted(prior(), truth.measure_some(7));
-  EXPECT_EQ(fitted.source(), CostSource::kEstimated);
-  EXPECT_EQ(fitted.name(), "roofline:cpu fitted to 7 measurements");
-  const Cost cost = fitted.cost(only(1)[0].signature);
+  const auto fitted = fitted_cost(prior(), truth.measure_some(7));
+  EXPECT_EQ(fitted->source(), CostSource::kEstimated);
+  EXPECT_EQ(fitted->name(), "roofline:cpu fitted to 7 measurements");
+  const Cost cost = fitted->cost(only(1)[0].signature);
   EXPECT_EQ(cost.launches, 1);
   EXPECT_EQ(cost.bytes, prior()->cost(only(1)[0].signature).bytes);
-  EXPECT_EQ(fitted.counters().lookups, 1);
+  EXPECT_EQ(fitted->counters().lookups, 1);
 }
 
 TEST(Fitted, RefusesWhatCannotBeFitted) {
   Planted truth(2, 0.3);
   std::vector<TimedGraph> measured = truth.measure_some(3);
   measured[1].seconds = 0;
-  EXPECT_THROW(FittedCost(prior(), measured), InputError);
+  EXPECT_THROW(fitted_cost(prior(), measured), InputError);
   measured[1] = {.counts = {}, .seconds = 1, .deviation = 0};
   try {
-    FittedCost fitted(prior(), measured);
+    const auto fitted = fitted_cost(prior(), measured);
     FAIL();
   } catch (const InputError& error) {
     EXPECT_THAT(error.what(), HasSubstr("measurement 1"));

@@ -33,7 +33,7 @@ TEST(WithoutOneDnn, TheProcessorIsNamedAndMeasuresNothing) {
 }
 
 TEST(WithoutEigen, CostsAreFittedToNothing) {
-  EXPECT_THAT(refusal([] { FittedCost(make_cost_model("roofline:t4"), {}); }),
+  EXPECT_THAT(refusal([] { fitted_cost(make_cost_model("roofline:t4"), {}); }),
               HasSubstr("need Eigen"));
 }
 
