@@ -1,0 +1,43 @@
+"""Reverie: model-based reinforcement learning for systems problems that are graphs.
+
+Environments (`make`), a faster model (`optimize`), and a placement on devices (`place`). Gymnasium
+is optional: where it is there, the environments are registered as reverie/Rewrite-v0 and so on.
+"""
+
+from ._core import InputError
+from ._gym import HAS_GYMNASIUM
+from .environments import Action, Environment, Solution, Spec, make, settings_of
+from .observations import Graph, collate
+from .tools import Optimized, Placed, optimize, place
+
+__all__ = [
+    "Action",
+    "Environment",
+    "Graph",
+    "InputError",
+    "Optimized",
+    "Placed",
+    "Solution",
+    "Spec",
+    "collate",
+    "make",
+    "optimize",
+    "place",
+    "settings_of",
+]
+
+
+def _register() -> None:
+    import gymnasium
+
+    from .environments import CLASSES, id_of
+
+    for kind, environment in CLASSES.items():
+        if id_of(kind) not in gymnasium.registry:
+            gymnasium.register(
+                id_of(kind), entry_point=f"reverie.environments:{environment.__name__}"
+            )
+
+
+if HAS_GYMNASIUM:
+    _register()
