@@ -186,7 +186,7 @@ def boxes_of(space):
 def test_boxes_have_finite_bounds(case):
     name, settings = case
     boxes = list(boxes_of(reverie.make(name, **settings).observation_space))
-    assert len(boxes) == 6
+    assert len(boxes) == 9
     for box in boxes:
         assert (
             np.all(np.isfinite(box.low))

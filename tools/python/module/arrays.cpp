@@ -103,21 +103,21 @@ py::dict PaddedArrays::dict() const {
 }
 
 GraphArrays::GraphArrays(const ArrayLayout& layout, const ActionNumbers& numbers,
-                         std::span<const Observation> observations, bool batch)
+                         std::span<const Observation* const> observations, bool batch)
     : layout_(layout),
       numbers_(numbers),
-      observations_(observations),
+      observations_(observations.begin(), observations.end()),
       batch_(batch),
       nodes_{0},
       edges_{0},
       entities_{0},
       choices_{0} {
-  for (const Observation& one : observations) {
+  for (const Observation* one : observations) {
     int64_t choices = 0;
-    numbers.visit(one.mask, [&](int, const Action&) { ++choices; });
-    nodes_.push_back(nodes_.back() + one.graph.node_count());
-    edges_.push_back(edges_.back() + one.graph.edge_count());
-    entities_.push_back(entities_.back() + one.mask.entities);
+    numbers.visit(one->mask, [&](int, const Action&) { ++choices; });
+    nodes_.push_back(nodes_.back() + one->graph.node_count());
+    edges_.push_back(edges_.back() + one->graph.edge_count());
+    entities_.push_back(entities_.back() + one->mask.entities);
     choices_.push_back(choices_.back() + choices);
   }
   const py::ssize_t nodes = nodes_.back(), edges = edges_.back(), choices = choices_.back();
@@ -139,7 +139,7 @@ GraphArrays::GraphArrays(const ArrayLayout& layout, const ActionNumbers& numbers
 
 void GraphArrays::write(int row) {
   const auto at = static_cast<size_t>(row);
-  const Observation& observation = observations_[at];
+  const Observation& observation = *observations_[at];
   const GraphFeatures& graph = observation.graph;
   const int64_t node = nodes_[at], edge = edges_[at], entity = entities_[at], edges = edges_.back();
   const auto behind = [](int64_t first) {

@@ -55,14 +55,14 @@ class GraphArrays {
   /// `batch`: with the numbers of the states that nodes and actions belong to. The observations
   /// must outlive this.
   GraphArrays(const ArrayLayout& layout, const ActionNumbers& numbers,
-              std::span<const Observation> observations, bool batch);
+              std::span<const Observation* const> observations, bool batch);
   void write(int row);
   py::dict dict() const;
 
  private:
   ArrayLayout layout_;
   ActionNumbers numbers_;
-  std::span<const Observation> observations_;
+  std::vector<const Observation*> observations_;
   bool batch_;
   std::vector<int64_t> nodes_, edges_, entities_, choices_;  ///< before each state, and in all
   py::array_t<float> x_, edge_attr_, action_attr_;

@@ -87,7 +87,8 @@ Observation observed(const NumberedEnvironment& one) {
 
 py::dict graph_of(const NumberedEnvironment& one) {
   const Observation observation = observed(one);
-  GraphArrays arrays(one.layout(), one.numbers(), {&observation, 1}, false);
+  const Observation* const alone = &observation;
+  GraphArrays arrays(one.layout(), one.numbers(), {&alone, 1}, false);
   arrays.write(0);
   return arrays.dict();
 }

@@ -51,6 +51,7 @@ class NumberedEnvironment {
                       int max_choices);
   NumberedEnvironment(const NumberedEnvironment& other);
 
+  const std::shared_ptr<Origin>& origin() const { return origin_; }
   const Environment& environment() const { return *environment_; }
   const EnvSpec& spec() const { return environment_->spec(); }
   const std::vector<std::string>& warnings() const { return warnings_; }

@@ -6,6 +6,7 @@
 #include "tools/python/module/environment.h"
 #include "tools/python/module/optimize.h"
 #include "tools/python/module/place.h"
+#include "tools/python/module/vector.h"
 
 namespace reverie::python {
 
@@ -16,6 +17,7 @@ PYBIND11_MODULE(_core, module) {
   error.attr("__doc__") = "A file, a setting or an action is wrong. One line says which and why.";
   error.attr("__module__") = "reverie";
   bind_environment(module);
+  bind_vector(module);
   bind_optimize(module);
   bind_place(module);
 }

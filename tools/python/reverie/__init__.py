@@ -8,6 +8,7 @@ from ._core import InputError
 from ._gym import HAS_GYMNASIUM
 from .environments import Action, Environment, Solution, Spec, make, settings_of
 from .observations import Graph, collate
+from .vector import VectorEnvironment, make_vec
 from .tools import Optimized, Placed, optimize, place
 
 __all__ = [
@@ -19,8 +20,10 @@ __all__ = [
     "Placed",
     "Solution",
     "Spec",
+    "VectorEnvironment",
     "collate",
     "make",
+    "make_vec",
     "optimize",
     "place",
     "settings_of",
@@ -32,10 +35,14 @@ def _register() -> None:
 
     from .environments import CLASSES, id_of
 
+    from .vector import CLASSES as VECTOR_CLASSES
+
     for kind, environment in CLASSES.items():
         if id_of(kind) not in gymnasium.registry:
             gymnasium.register(
-                id_of(kind), entry_point=f"reverie.environments:{environment.__name__}"
+                id_of(kind),
+                entry_point=f"reverie.environments:{environment.__name__}",
+                vector_entry_point=f"reverie.vector:{VECTOR_CLASSES[kind].__name__}",
             )
 
 

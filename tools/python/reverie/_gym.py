@@ -10,7 +10,7 @@ import numpy as np
 try:
     import gymnasium
     from gymnasium import Env, Space
-    from gymnasium.spaces import Box, Dict, Discrete, MultiBinary, MultiDiscrete
+    from gymnasium.spaces import Box, Dict, Discrete, MultiDiscrete
     from gymnasium.vector import AutoresetMode, VectorEnv
 
     HAS_GYMNASIUM = True
@@ -89,22 +89,6 @@ if not HAS_GYMNASIUM:
                 return np.int64(self.start + self.np_random.integers(self.n))
             valid = np.flatnonzero(mask)
             return np.int64(self.start + (self.np_random.choice(valid) if len(valid) else 0))
-
-    class MultiBinary(Space):  # type: ignore[no-redef]
-        """Arrays of zeros and ones."""
-
-        def __init__(self, n, seed=None):
-            super().__init__((n,) if isinstance(n, int) else n, np.int8, seed)
-
-        def contains(self, x):
-            return (
-                isinstance(x, np.ndarray)
-                and x.shape == self.shape
-                and bool(np.all((x == 0) | (x == 1)))
-            )
-
-        def sample(self, mask=None):
-            return self.np_random.integers(0, 2, self.shape, self.dtype)
 
     class MultiDiscrete(Space):  # type: ignore[no-redef]
         """Arrays of numbers, each from 0 to before its own n."""

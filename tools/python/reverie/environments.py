@@ -107,9 +107,13 @@ def start_of(spec: Spec, options: dict[str, Any] | None) -> int | None:
     return spec.starts.index(name)
 
 
-def episode_seed(generator: np.random.Generator, starts: int, start: int | None) -> int:
-    """The seed of the next episode; modulo `starts` it says which start state it begins at."""
-    drawn = int(generator.integers(2**62))
+def draw(generator: np.random.Generator) -> int:
+    """A number that `seed_of` makes a seed of."""
+    return int(generator.integers(2**62))
+
+
+def seed_of(drawn: int, starts: int, start: int | None) -> int:
+    """The seed of an episode; modulo `starts` it says which start state it begins at."""
     return drawn if start is None else drawn // starts * starts + start
 
 
@@ -183,9 +187,8 @@ class Environment(Env):
         self._core = core_of(self.kind, settings, max_choices)
         self.environment_spec = Spec.of(self._core.spec_json)
         self.action_space = Discrete(self._core.actions)
-        self.observation_space = space_of(
-            self._core, self.environment_spec, observation, max_nodes, max_edges
-        )
+        set_sizes(self._core, observation, max_nodes, max_edges)
+        self.observation_space = space_of(self._core, self.environment_spec, observation)
         self._mask = np.zeros(self._core.actions, np.int8)
         self._made_by: Any = None
 
@@ -211,7 +214,7 @@ class Environment(Env):
         """Begins an episode, at a start state that the seed or options={"start": NAME} chooses."""
         super().reset(seed=seed)
         start = start_of(self.environment_spec, options)
-        self._core.reset(episode_seed(self.np_random, len(self.environment_spec.starts), start))
+        self._core.reset(seed_of(draw(self.np_random), len(self.environment_spec.starts), start))
         return self._observe()
 
     def step(self, action: Any) -> tuple[Any, float, bool, bool, dict[str, Any]]:
@@ -281,22 +284,26 @@ class Environment(Env):
         return observation, info
 
 
-def space_of(
-    core: _core.Environment,
-    spec: Spec,
-    observation: str,
-    max_nodes: int | None,
-    max_edges: int | None,
-) -> Any:
-    """The space of observations; sets the sizes of padded arrays."""
-    if observation == "graph":
-        return GraphSpace(spec, core.actions)
+def set_sizes(
+    core: _core.Environment, observation: str, max_nodes: int | None, max_edges: int | None
+) -> None:
+    """Sets the sizes of padded arrays."""
+    if observation != "padded":
+        return
     core.use_usual_sizes()
     core.set_sizes(
         core.max_nodes if max_nodes is None else max_nodes,
         max(core.max_edges, 1) if max_edges is None else max_edges,
     )
-    return padded_space(spec, core.actions, core.max_nodes, core.max_edges, core.entities)
+
+
+def space_of(
+    core: _core.Environment, spec: Spec, observation: str, batch: tuple[int, ...] = ()
+) -> Any:
+    """The space of observations, or of a batch of so many."""
+    if observation == "graph":
+        return GraphSpace(spec, core.actions, *batch)
+    return padded_space(spec, core.actions, core.max_nodes, core.max_edges, core.entities, batch)
 
 
 def _class_of(kind: str) -> type[Environment]:

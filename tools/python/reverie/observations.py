@@ -6,7 +6,7 @@ from typing import Any, Iterable
 
 import numpy as np
 
-from ._gym import Box, Dict, MultiBinary, Space
+from ._gym import Box, Dict, Space
 
 FEATURE_BOUND = 1e6
 """Features are cut off beyond it, so that boxes have finite bounds."""
@@ -149,25 +149,30 @@ def _within(values: np.ndarray, count: int) -> bool:
     return values.dtype == np.int64 and bool(np.all((values >= 0) & (values < count)))
 
 
-def padded_space(spec: Any, actions: int, nodes: int, edges: int, entities: int) -> Dict:
+def padded_space(
+    spec: Any, actions: int, nodes: int, edges: int, entities: int, batch: tuple[int, ...] = ()
+) -> Dict:
     """Arrays of fixed sizes: those of `Graph` with zeros behind, and masks of what is there."""
 
     def features(rows: int, names: Any) -> Box:
-        return Box(-FEATURE_BOUND, FEATURE_BOUND, (rows, len(names)), np.float32)
+        return Box(-FEATURE_BOUND, FEATURE_BOUND, (*batch, rows, len(names)), np.float32)
 
     def below(count: int, *shape: int) -> Box:
-        return Box(0, max(count - 1, 1), shape, np.int64)
+        return Box(0, max(count - 1, 1), (*batch, *shape), np.int64)
+
+    def mask(count: int) -> Box:
+        return Box(0, 1, (*batch, count), np.int8)
 
     return Dict(
         {
             "x": features(nodes, spec.node_features),
             "node_type": below(len(spec.node_types), nodes),
             "node_entity": below(entities, nodes),
-            "node_mask": MultiBinary(nodes),
+            "node_mask": mask(nodes),
             "edge_index": below(nodes, 2, edges),
             "edge_attr": features(edges, spec.edge_features),
-            "edge_mask": MultiBinary(edges),
-            "action_mask": MultiBinary(actions),
+            "edge_mask": mask(edges),
+            "action_mask": mask(actions),
             "action_attr": features(actions, spec.action_features),
         }
     )
