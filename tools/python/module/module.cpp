@@ -6,6 +6,7 @@
 #include "tools/python/module/environment.h"
 #include "tools/python/module/optimize.h"
 #include "tools/python/module/place.h"
+#include "tools/python/module/rollouts.h"
 #include "tools/python/module/vector.h"
 
 namespace reverie::python {
@@ -18,6 +19,7 @@ PYBIND11_MODULE(_core, module) {
   error.attr("__module__") = "reverie";
   bind_environment(module);
   bind_vector(module);
+  bind_rollouts(module);
   bind_optimize(module);
   bind_place(module);
 }

@@ -7,6 +7,7 @@ is optional: where it is there, the environments are registered as reverie/Rewri
 from ._core import InputError
 from ._gym import HAS_GYMNASIUM
 from .environments import Action, Environment, Solution, Spec, make, settings_of
+from .episodes import Episode, Rollouts, rollouts
 from .observations import Graph, collate
 from .vector import VectorEnvironment, make_vec
 from .tools import Optimized, Placed, optimize, place
@@ -14,10 +15,12 @@ from .tools import Optimized, Placed, optimize, place
 __all__ = [
     "Action",
     "Environment",
+    "Episode",
     "Graph",
     "InputError",
     "Optimized",
     "Placed",
+    "Rollouts",
     "Solution",
     "Spec",
     "VectorEnvironment",
@@ -26,6 +29,7 @@ __all__ = [
     "make_vec",
     "optimize",
     "place",
+    "rollouts",
     "settings_of",
 ]
 
