@@ -3,9 +3,9 @@
 #include <CLI/CLI.hpp>
 #include <stdexcept>
 
-namespace reverie {
+#include "core/base/version.h"
 
-inline constexpr char kVersion[] = "reverie 0.1.0";
+namespace reverie {
 
 /// All is right that a person gave, and there is no answer to it: one sentence, and exit status 1.
 class NoAnswer : public std::runtime_error {

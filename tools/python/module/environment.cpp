@@ -31,16 +31,6 @@ struct Settings {
   }
 };
 
-EnvironmentConfig config_of(const std::string& kind, const std::vector<Setting>& given) {
-  environment_kind(kind);
-  EnvironmentConfig config;
-  config.kind = kind;
-  Settings settings{config};
-  ConfigFields fields(settings);
-  apply_settings(fields, kind, given);
-  return config;
-}
-
 std::vector<KnownSetting> settings_of(const std::string& kind) {
   EnvironmentConfig config;
   Settings settings{config};
@@ -101,6 +91,16 @@ py::tuple padded_of(const NumberedEnvironment& one) {
 }
 
 }  // namespace
+
+EnvironmentConfig config_of(const std::string& kind, const std::vector<Setting>& given) {
+  environment_kind(kind);
+  EnvironmentConfig config;
+  config.kind = kind;
+  Settings settings{config};
+  ConfigFields fields(settings);
+  apply_settings(fields, kind, given);
+  return config;
+}
 
 const Task& Origin::task(int start) {
   const std::lock_guard lock(mutex_);

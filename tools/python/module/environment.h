@@ -12,6 +12,9 @@
 
 namespace reverie::python {
 
+/// An environment of a kind; `given`: its inputs and keys of its section.
+EnvironmentConfig config_of(const std::string& kind, const std::vector<Setting>& given);
+
 /// How an environment was made, and its tasks, which write what episodes end with.
 class Origin {
  public:

@@ -3,6 +3,7 @@
 #include "core/base/error.h"
 #include "core/cost/machine.h"
 #include "core/ort/ort_machine.h"
+#include "tools/python/module/collect.h"
 #include "tools/python/module/environment.h"
 #include "tools/python/module/optimize.h"
 #include "tools/python/module/place.h"
@@ -20,6 +21,7 @@ PYBIND11_MODULE(_core, module) {
   bind_environment(module);
   bind_vector(module);
   bind_rollouts(module);
+  bind_collect(module);
   bind_optimize(module);
   bind_place(module);
 }

@@ -1,11 +1,13 @@
 """Reverie: model-based reinforcement learning for systems problems that are graphs.
 
-Environments (`make`), a faster model (`optimize`), and a placement on devices (`place`). Gymnasium
-is optional: where it is there, the environments are registered as reverie/Rewrite-v0 and so on.
+Environments (`make`), rollouts of them (`collect`), a faster model (`optimize`), and a placement on
+devices (`place`). Gymnasium is optional: where it is there, the environments are registered as
+reverie/Rewrite-v0 and so on.
 """
 
 from ._core import InputError
 from ._gym import HAS_GYMNASIUM
+from .collecting import collect
 from .environments import Action, Environment, Solution, Spec, make, settings_of
 from .episodes import Episode, Rollouts, rollouts
 from .observations import Graph, collate
@@ -25,6 +27,7 @@ __all__ = [
     "Spec",
     "VectorEnvironment",
     "collate",
+    "collect",
     "make",
     "make_vec",
     "optimize",

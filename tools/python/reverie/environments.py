@@ -14,7 +14,7 @@ from . import _core
 from ._core import InputError
 from ._gym import Discrete, Env
 from .observations import Graph, GraphSpace, padded_space
-from .settings import flatten
+from .settings import Setting, flatten
 
 INPUTS = {"rewrite": "models", "placement": "graphs", "adapt": "scenarios"}
 """What the inputs of a kind are called."""
@@ -75,7 +75,8 @@ def id_of(kind: str) -> str:
     return f"reverie/{kind.capitalize()}-v0"
 
 
-def core_of(kind: str, settings: dict[str, Any], max_choices: int) -> _core.Environment:
+def given_to(kind: str, settings: dict[str, Any]) -> list[Setting]:
+    """Keyword arguments as inputs and settings of an environment."""
     given = dict(settings)
     name = INPUTS.get(kind, "inputs")
     if name in given:
@@ -83,7 +84,11 @@ def core_of(kind: str, settings: dict[str, Any], max_choices: int) -> _core.Envi
     if isinstance(given.get("inputs"), (str, bytes)) or hasattr(given.get("inputs"), "__fspath__"):
         given["inputs"] = [given["inputs"]]
     known = {key for key, *_ in _core.environment_settings(kind)}
-    core = _core.Environment(kind, flatten(known, given), max_choices)
+    return flatten(known, given)
+
+
+def core_of(kind: str, settings: dict[str, Any], max_choices: int) -> _core.Environment:
+    core = _core.Environment(kind, given_to(kind, settings), max_choices)
     for warning in core.warnings:
         warnings.warn(warning, stacklevel=4)
     return core

@@ -1,0 +1,98 @@
+"""Collecting rollouts, on this machine or on many."""
+
+from __future__ import annotations
+
+import concurrent.futures
+import functools
+import json
+import os
+import warnings
+from typing import Any, Iterable
+
+from . import _core
+from .environments import given_to, kind_of
+from .settings import flatten
+
+
+@functools.lru_cache(maxsize=4)
+def _maker(config: str, directory: str) -> _core.ShardMaker:
+    return _core.ShardMaker(config, directory)
+
+
+def make_shard(config: str, directory: str, shard: int) -> bytes:
+    """The bytes of a shard: a function of the configuration alone, on whatever machine."""
+    return _maker(config, directory).bytes(shard)
+
+
+def collect(
+    name: str,
+    out: Any,
+    *,
+    seed: int = 0,
+    executor: concurrent.futures.Executor | None = None,
+    workers: int | None = None,
+    resume: bool = False,
+    **settings: Any,
+) -> dict[str, Any]:
+    """Plays episodes and writes them as rollouts, which are those of the command `collect`.
+
+    name      id of an environment, such as "Rewrite-v0"
+    out       a new directory
+    executor  makes shards wherever it runs tasks: any concurrent.futures.Executor, such as Dask's
+              client.get_executor(). Its machines see the inputs under the same paths. The bytes do
+              not depend on it. None: `workers` threads of this process
+    resume    goes on with a directory in which a collection was interrupted
+    settings  keys of the collection (episodes, agent, shard_episodes, ...) and of the environment,
+              with its inputs
+
+    Returns what was collected: episodes, steps, mean_improvement_percent, ... An executor that loses
+    a worker gives its shard to another, or raises; then `resume` keeps the shards that are there.
+    """
+    kind = kind_of(name)
+    known = set(_core.collect_settings())
+    directory = os.path.abspath(os.fspath(out))
+    collection = _core.Collection(
+        kind,
+        given_to(kind, {key: value for key, value in settings.items() if key not in known}),
+        flatten(known, {key: value for key, value in settings.items() if key in known}),
+        seed,
+        directory,
+        resume,
+    )
+    for warning in collection.warnings:
+        warnings.warn(warning, stacklevel=2)
+    try:
+        if executor is not None:
+            _collect_by(executor, collection, directory)
+        return json.loads(collection.finish(workers or os.cpu_count() or 1))
+    finally:
+        collection.release()
+
+
+def _collect_by(
+    executor: concurrent.futures.Executor, collection: _core.Collection, directory: str
+) -> None:
+    shards = {
+        executor.submit(make_shard, collection.config, directory, shard): shard
+        for shard in collection.missing()
+    }
+    failure = None
+    try:
+        for made in concurrent.futures.as_completed(shards):
+            if made.cancelled():
+                continue
+            failure = failure or made.exception()
+            if made.exception() is None:
+                collection.write(shards[made], made.result())
+            else:
+                _cancel(shards)  # what runs is kept when it ends
+    except BaseException:
+        _cancel(shards)
+        raise
+    if failure is not None:
+        raise failure
+
+
+def _cancel(futures: Iterable[concurrent.futures.Future[bytes]]) -> None:
+    for future in futures:
+        future.cancel()
