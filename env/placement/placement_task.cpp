@@ -27,8 +27,6 @@ std::vector<double> metrics_of(const Outcome& outcome) {
   return {outcome.makespan.milliseconds(), static_cast<double>(outcome.peak_bytes) / 0x1p20};
 }
 
-const PlacementTask& placing(const Task& task) { return dynamic_cast<const PlacementTask&>(task); }
-
 class PlacementTasks : public Tasks {
  public:
   PlacementTasks(std::unique_ptr<PlacementEnvironment> environment, std::vector<CostGraph> whole,
@@ -96,8 +94,7 @@ Evaluator PlacementTask::evaluator(const SearchOptions& limits) const {
 
 std::shared_ptr<const Problem> PlacementTask::problem() const {
   auto judge = std::make_shared<Evaluator>(evaluator({.budget = 0}));
-  for (int device = 0; device < topology().size(); ++device)
-    judge->evaluate(on_one_device(judge->simulator(), device), Dispatch::kInOrder);
+  each_device(*judge);
   return std::make_shared<PlacementProblem>(judge, Placement(judge->best()));
 }
 
@@ -199,32 +196,6 @@ PlaceResult PlacementTask::shown(const std::string& solver, const Placement& pla
   result.bound = bound_;
   result.methods = {{solver, show(graph_, topology(), placement, result), 0, 1}};
   return result;
-}
-
-std::string PlacementSolver::unsuited(const Task& task) const {
-  const PlacementTask& one = placing(task);
-  if (!method_.suits(one.graph()))
-    return fmt::format("is for graphs of at most {}, not {}",
-                       counted(method_.most_nodes, "operator"), one.graph().size());
-  if (!method_.measures && one.is_measured()) return "judges placements by the simulator alone";
-  return "";
-}
-
-Result PlacementSolver::run(const Task& task, const SearchOptions& limits,
-                            const SolverSettings&) const {
-  Evaluator evaluator = placing(task).evaluator(limits);
-  method_.run(evaluator, limits.seed);
-  return placing(task).result(evaluator);
-}
-
-std::vector<PlaceMethod> placement_methods(const SolverSettings& settings) {
-  std::vector<PlaceMethod> all;
-  for (const Solver* solver : solvers_for(PlacementConfig::kKind))
-    if (const auto* own = dynamic_cast<const PlacementSolver*>(solver))
-      all.push_back(own->method());
-    else if (const auto* search = dynamic_cast<const SearchSolver*>(solver))
-      all.push_back(search_method(*search, settings));
-  return all;
 }
 
 std::unique_ptr<Tasks> placement_tasks(std::unique_ptr<PlacementEnvironment> environment,

@@ -60,29 +60,6 @@ class PlacementTask : public Task {
   MeasureSchedule measure_;  ///< empty where makespans are simulated
 };
 
-/// A way to place graphs (env/placement/search/methods.h) as a solver.
-class PlacementSolver : public Solver {
- public:
-  explicit PlacementSolver(PlaceMethod method) : method_(std::move(method)) {}
-
-  std::string name() const override { return method_.name; }
-  std::string what() const override { return method_.what; }
-  std::string budget_unit() const override { return method_.searches ? "evaluations" : ""; }
-  int64_t usual_budget() const override { return method_.searches ? 1000 : 0; }
-  bool draws() const override { return method_.searches; }
-  std::string environment() const override { return PlacementConfig::kKind; }
-  std::string unsuited(const Task& task) const override;
-  Result run(const Task& task, const SearchOptions& limits,
-             const SolverSettings& settings) const override;
-  const PlaceMethod& method() const { return method_; }
-
- private:
-  PlaceMethod method_;
-};
-
-/// All solvers that can place a graph, as methods.
-std::vector<PlaceMethod> placement_methods(const SolverSettings& settings);
-
 /// One for each graph of the environment; `whole`: before groups were joined, by start state.
 std::unique_ptr<Tasks> placement_tasks(std::unique_ptr<PlacementEnvironment> environment,
                                        std::vector<CostGraph> whole,

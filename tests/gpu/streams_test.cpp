@@ -19,8 +19,8 @@ TEST(CudaStreams, ComputeWhatTheReferenceDoes) {
       SCOPED_TRACE(name);
       const Graph model = build_model(name);
       const std::vector<Tensor> inputs = drawn_inputs(model, 1);
-      ModelOnStreams on_streams(model, name, inputs, *gpu, streams);
-      testing::expect_outputs(on_streams, streams, ReferenceExecutor().run(model, inputs));
+      const auto on_streams = model_on_streams(model, name, inputs, *gpu, streams);
+      testing::expect_outputs(*on_streams, streams, ReferenceExecutor().run(model, inputs));
     }
 }
 
@@ -28,9 +28,9 @@ TEST(CudaStreams, AreMeasured) {
   const auto gpu = device::open_cuda();
   EXPECT_EQ(measured_stream_topology(*gpu, 4).size(), 4);
   const Graph model = build_model("squeezenet_small");
-  ModelOnStreams on_streams(model, "m", drawn_inputs(model, 1), *gpu, 2);
+  const auto on_streams = model_on_streams(model, "m", drawn_inputs(model, 1), *gpu, 2);
   for (const auto others : {ModelOnDevices::Others::kIdle, ModelOnDevices::Others::kBusy}) {
-    const std::vector<Picoseconds> times = on_streams.node_times(3, others);
+    const std::vector<Picoseconds> times = on_streams->node_times(3, others);
     EXPECT_EQ(std::ranges::count(times, Picoseconds{}), 1) << "the input";
   }
 }

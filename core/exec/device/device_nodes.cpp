@@ -6,9 +6,7 @@
 
 #include "core/base/error.h"
 #include "core/exec/arena.h"
-#include "core/exec/device/builder.h"
 #include "core/exec/device/device_tensors.h"
-#include "core/exec/graph_interface.h"
 
 namespace reverie {
 
@@ -49,39 +47,23 @@ void require_kernels(const Builder& builder, Device& device) {
 
 }  // namespace
 
-struct DeviceNodes::Impl {
-  Impl(Device& d, const Graph& graph, const WeightSource& weights);
-  void place(const Builder& builder);
-  std::byte* at(BufferId buffer, const Values& values, std::byte* scratch) const;
-
-  Device& device;
-  GraphInterface interface;
-  std::vector<BufferId> inputs, outputs;
-  std::vector<std::vector<Step>> steps;  ///< by node
-  std::vector<DeviceMemory> weights;
-  std::vector<std::byte*> constant;  ///< by buffer; null: none
-  std::vector<int64_t> offset;       ///< in scratch memory, by buffer; -1: it is not there
-  std::vector<int64_t> value_bytes;  ///< by buffer; 0: it is none
-  int64_t scratch_bytes = 1;
-};
-
-DeviceNodes::Impl::Impl(Device& d, const Graph& graph, const WeightSource& source)
-    : device(d), interface(graph), steps(static_cast<size_t>(graph.node_capacity())) {
-  Builder builder(graph, device, source);
+DeviceNodes::DeviceNodes(Device& device, const Graph& graph, const WeightSource& weights)
+    : device_(device), interface_(graph), steps_(static_cast<size_t>(graph.node_capacity())) {
+  Builder builder(graph, device, weights);
   builder.build();
   require_kernels(builder, device);
-  inputs = builder.inputs;
-  outputs = builder.outputs;
+  inputs_ = builder.inputs;
+  outputs_ = builder.outputs;
   place(builder);
   for (Step& step : builder.steps)
-    steps[static_cast<size_t>(step.node.index)].push_back(std::move(step));
+    steps_[static_cast<size_t>(step.node.index)].push_back(std::move(step));
 }
 
 /// What the steps of one node use alone is scratch, and shares it with that of others.
-void DeviceNodes::Impl::place(const Builder& builder) {
-  constant.assign(builder.buffers.size(), nullptr);
-  offset.assign(builder.buffers.size(), -1);
-  value_bytes.assign(builder.buffers.size(), 0);
+void DeviceNodes::place(const Builder& builder) {
+  constant_.assign(builder.buffers.size(), nullptr);
+  offset_.assign(builder.buffers.size(), -1);
+  value_bytes_.assign(builder.buffers.size(), 0);
   std::vector<Lifetime> uses = uses_of(builder), scratch;
   std::vector<size_t> in_scratch;
   const auto step = [&](int number) -> const Step& {
@@ -89,64 +71,56 @@ void DeviceNodes::Impl::place(const Builder& builder) {
   };
   for (size_t i = 0; i < uses.size(); ++i) {
     const Buffer& buffer = builder.buffers[i];
-    const bool is_interface = std::ranges::count(inputs, static_cast<BufferId>(i)) > 0 ||
-                              std::ranges::count(outputs, static_cast<BufferId>(i)) > 0;
+    const bool is_interface = std::ranges::count(inputs_, static_cast<BufferId>(i)) > 0 ||
+                              std::ranges::count(outputs_, static_cast<BufferId>(i)) > 0;
     if (buffer.is_constant()) {
-      constant[i] = weights.emplace_back(device, buffer.bytes).get();
-      device.upload(constant[i], buffer.constant.bytes());
+      constant_[i] = weights_.emplace_back(device_, buffer.bytes).get();
+      device_.upload(constant_[i], buffer.constant.bytes());
     } else if (is_interface ||
                (uses[i].last >= 0 && step(uses[i].first).node != step(uses[i].last).node)) {
-      value_bytes[i] = buffer.bytes;
+      value_bytes_[i] = buffer.bytes;
     } else if (uses[i].last >= 0) {
       scratch.push_back(uses[i]);
       in_scratch.push_back(i);
     }
   }
   const ArenaLayout layout = plan_arena(scratch, kAlignment);
-  scratch_bytes = std::max<int64_t>(layout.bytes, 1);
-  for (size_t i = 0; i < in_scratch.size(); ++i) offset[in_scratch[i]] = layout.offsets[i];
+  scratch_bytes_ = std::max<int64_t>(layout.bytes, 1);
+  for (size_t i = 0; i < in_scratch.size(); ++i) offset_[in_scratch[i]] = layout.offsets[i];
 }
 
-std::byte* DeviceNodes::Impl::at(BufferId buffer, const Values& values, std::byte* scratch) const {
+std::byte* DeviceNodes::at(BufferId buffer, const Values& values, std::byte* scratch) const {
   const auto place = static_cast<size_t>(buffer);
-  if (constant[place] != nullptr) return constant[place];
-  return offset[place] >= 0 ? scratch + offset[place] : values.at[place];
+  if (constant_[place] != nullptr) return constant_[place];
+  return offset_[place] >= 0 ? scratch + offset_[place] : values.at[place];
 }
-
-DeviceNodes::DeviceNodes(Device& device, const Graph& graph, const WeightSource& weights)
-    : impl_(std::make_unique<Impl>(device, graph, weights)) {}
-DeviceNodes::~DeviceNodes() = default;
-
-int64_t DeviceNodes::scratch_bytes() const { return impl_->scratch_bytes; }
 
 DeviceNodes::Values DeviceNodes::values() const {
   Values values;
-  for (const int64_t bytes : impl_->value_bytes)
-    values.at.push_back(bytes == 0 ? nullptr
-                                   : values.blocks.emplace_back(impl_->device, bytes).get());
+  for (const int64_t bytes : value_bytes_)
+    values.at.push_back(bytes == 0 ? nullptr : values.blocks.emplace_back(device_, bytes).get());
   return values;
 }
 
 void DeviceNodes::upload(std::span<const Tensor> inputs, const Values& values) {
-  impl_->interface.check(inputs);
+  interface_.check(inputs);
   for (size_t i = 0; i < inputs.size(); ++i)
-    device::upload(impl_->device, inputs[i], impl_->at(impl_->inputs[i], values, nullptr));
+    device::upload(device_, inputs[i], at(inputs_[i], values, nullptr));
 }
 
 void DeviceNodes::launch(NodeId node, const Values& values, std::byte* scratch) {
-  for (Step& step : impl_->steps[static_cast<size_t>(node.index)]) {
+  for (Step& step : steps_[static_cast<size_t>(node.index)]) {
     std::vector<std::byte*> memory;
-    for (const BufferId buffer : step.memory) memory.push_back(impl_->at(buffer, values, scratch));
-    step.kernel->launch(memory,
-                        step.workspace < 0 ? nullptr : impl_->at(step.workspace, values, scratch));
+    for (const BufferId buffer : step.memory) memory.push_back(at(buffer, values, scratch));
+    step.kernel->launch(memory, step.workspace < 0 ? nullptr : at(step.workspace, values, scratch));
   }
 }
 
 std::vector<Tensor> DeviceNodes::outputs(const Values& values) const {
   std::vector<Tensor> results;
-  for (size_t i = 0; i < impl_->outputs.size(); ++i)
-    results.push_back(device::downloaded(impl_->device, impl_->interface.output_types[i],
-                                         impl_->at(impl_->outputs[i], values, nullptr)));
+  for (size_t i = 0; i < outputs_.size(); ++i)
+    results.push_back(
+        device::downloaded(device_, interface_.output_types[i], at(outputs_[i], values, nullptr)));
   return results;
 }
 

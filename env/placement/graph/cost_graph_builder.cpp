@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <limits>
 
-#include "core/base/error.h"
 #include "core/base/sort_unique.h"
 #include "core/cost/work.h"
 

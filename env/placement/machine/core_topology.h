@@ -11,8 +11,8 @@ namespace reverie {
 /// of 1 MiB. A core receives one tensor at a time, and sends any number.
 ///
 /// What differs from cores: the simulator lets a device run nodes while it receives tensors, and
-/// transfers begin when their tensor is there. A core of ModelOnCores does the copying itself, when
-/// the reader's turn has come.
+/// transfers begin when their tensor is there. A core of model_on_cores does the copying itself,
+/// when the reader's turn has come.
 Topology measured_core_topology(CoreThreads& threads);
 
 }  // namespace reverie

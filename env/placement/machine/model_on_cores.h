@@ -3,7 +3,6 @@
 #include <memory>
 #include <span>
 #include <string>
-#include <vector>
 
 #include "core/exec/executor.h"
 #include "env/placement/machine/core_threads.h"
@@ -19,26 +18,16 @@ namespace reverie {
 /// that wants another layout converts them: that is part of what it takes. A core runs its nodes in
 /// their order. What a node reads from another core it copies into its own core's memory, once for
 /// all later readers there, as soon as it is there and the node's turn has come.
-class ModelOnCores : public ModelOnDevices {
- public:
-  /// `inputs` in the order of model.inputs(). The threads must outlive it. InputError as
-  /// core_program, for inputs of other types, and where this program is without oneDNN.
-  ModelOnCores(const Graph& model, const std::string& name, std::span<const Tensor> inputs,
-               CoreThreads& threads, const WeightSource& weights = materialized);
-  ~ModelOnCores() override;
-
-  const CostGraph& graph() const override;
-  /// By the clocks of the cores while they run all nodes, as often as `rounds` says, each time
-  /// after a rest as in `run`: the median of all rounds and cores that work.
-  std::vector<Picoseconds> node_times(int rounds, Others others) override;
-  /// After a rest that leaves the cores to other processes. A core has lost what passed beside the
-  /// time of its thread, which never sleeps in a run.
-  placement::RunTime run(const OrderByDevice& order) override;
-  std::vector<Tensor> outputs() const override;
-
- private:
-  struct Impl;
-  std::unique_ptr<Impl> impl_;
-};
+///
+/// `node_times` are by the clocks of the cores while they run all nodes, as often as `rounds` says,
+/// each time after a rest as in `run`: the median of all rounds and cores that work. `run` comes
+/// after a rest that leaves the cores to other processes; a core has lost what passed beside the
+/// time of its thread, which never sleeps in a run.
+///
+/// `inputs` in the order of model.inputs(). The threads must outlive it. InputError as
+/// core_program, for inputs of other types, and where this program is without oneDNN.
+std::unique_ptr<ModelOnDevices> model_on_cores(const Graph& model, const std::string& name,
+                                               std::span<const Tensor> inputs, CoreThreads& threads,
+                                               const WeightSource& weights = materialized);
 
 }  // namespace reverie

@@ -33,99 +33,96 @@ StreamGraph stream_graph(const Graph& model, const std::string& name) {
   return made;
 }
 
-}  // namespace
-
-struct ModelOnStreams::Impl {
-  Impl(const Graph& model, const std::string& name, std::span<const Tensor> in, device::Device& d,
-       int count, const WeightSource& weights)
-      : device(d),
-        streams(count),
-        program(stream_graph(model, name)),
-        nodes(device, model, weights),
-        inputs(in.begin(), in.end()),
-        values(nodes.values()) {
-    device.need_queues(streams);
-    nodes.upload(inputs, values);
-    for (int stream = 0; stream < streams; ++stream)
-      scratch.emplace_back(device, nodes.scratch_bytes());
+class ModelOnStreams : public ModelOnDevices {
+ public:
+  ModelOnStreams(const Graph& model, const std::string& name, std::span<const Tensor> inputs,
+                 device::Device& device, int streams, const WeightSource& weights)
+      : device_(device),
+        streams_(streams),
+        program_(stream_graph(model, name)),
+        nodes_(device, model, weights),
+        inputs_(inputs.begin(), inputs.end()),
+        values_(nodes_.values()) {
+    device_.need_queues(streams_);
+    nodes_.upload(inputs_, values_);
+    for (int stream = 0; stream < streams_; ++stream)
+      scratch_.emplace_back(device_, nodes_.scratch_bytes());
     for (const GraphOutput& output : model.outputs())
-      is_constant.push_back(model.is_constant(output.value));
+      is_constant_.push_back(model.is_constant(output.value));
     load_kernels();
   }
 
-  bool is_work(int node) const { return program.nodes[static_cast<size_t>(node)].valid(); }
+  const CostGraph& graph() const override { return program_.graph; }
+  std::vector<Picoseconds> node_times(int rounds, Others others) override;
+  placement::RunTime run(const OrderByDevice& order) override;
+  std::vector<Tensor> outputs() const override;
+
+ private:
+  bool is_work(int node) const { return program_.nodes[static_cast<size_t>(node)].valid(); }
   void launch(int node, int stream, const DeviceNodes::Values& memory) {
     if (!is_work(node)) return;
-    nodes.launch(program.nodes[static_cast<size_t>(node)], memory,
-                 scratch[static_cast<size_t>(stream)].get());
+    nodes_.launch(program_.nodes[static_cast<size_t>(node)], memory,
+                  scratch_[static_cast<size_t>(stream)].get());
   }
   void load_kernels();
   void launch(const std::vector<StreamStep>& steps);
   double seconds_in_all(int workers, int rounds, const std::function<void(int stream)>& launches);
 
-  device::Device& device;
-  int streams;
-  StreamGraph program;
-  DeviceNodes nodes;
-  std::vector<Tensor> inputs;
-  std::vector<bool> is_constant;  ///< by output
-  DeviceNodes::Values values;
-  std::vector<DeviceMemory> scratch;  ///< by stream
-  OrderByDevice recorded;             ///< what `recording` runs
-  std::unique_ptr<device::Recording> recording;
+  device::Device& device_;
+  int streams_;
+  StreamGraph program_;
+  DeviceNodes nodes_;
+  std::vector<Tensor> inputs_;
+  std::vector<bool> is_constant_;  ///< by output
+  DeviceNodes::Values values_;
+  std::vector<DeviceMemory> scratch_;  ///< by stream
+  OrderByDevice recorded_;             ///< what `recording_` runs
+  std::unique_ptr<device::Recording> recording_;
 };
 
 /// What a device loads at a kernel's first launch cannot be loaded in a recording.
-void ModelOnStreams::Impl::load_kernels() {
-  const DeviceNodes::Values memory = nodes.values();
-  nodes.upload(inputs, memory);
-  for (const int node : program.graph.order()) launch(node, 0, memory);
-  device.synchronize();
+void ModelOnStreams::load_kernels() {
+  const DeviceNodes::Values memory = nodes_.values();
+  nodes_.upload(inputs_, memory);
+  for (const int node : program_.graph.order()) launch(node, 0, memory);
+  device_.synchronize();
 }
 
-void ModelOnStreams::Impl::launch(const std::vector<StreamStep>& steps) {
-  std::vector<std::unique_ptr<device::Mark>> ends(program.nodes.size());
+void ModelOnStreams::launch(const std::vector<StreamStep>& steps) {
+  std::vector<std::unique_ptr<device::Mark>> ends(program_.nodes.size());
   for (const StreamStep& step : steps) {
-    device.use_queue(step.stream);
-    for (const int node : step.after) device.wait_for(*ends[static_cast<size_t>(node)]);
-    launch(step.node, step.stream, values);
-    if (step.is_awaited) ends[static_cast<size_t>(step.node)] = device.mark();
+    device_.use_queue(step.stream);
+    for (const int node : step.after) device_.wait_for(*ends[static_cast<size_t>(node)]);
+    launch(step.node, step.stream, values_);
+    if (step.is_awaited) ends[static_cast<size_t>(step.node)] = device_.mark();
   }
 }
 
 /// The median of recordings in which the first streams do the same at once.
-double ModelOnStreams::Impl::seconds_in_all(int workers, int rounds,
-                                            const std::function<void(int stream)>& launches) {
-  const auto recorded_work = record_streams(device, workers, [&] {
+double ModelOnStreams::seconds_in_all(int workers, int rounds,
+                                      const std::function<void(int stream)>& launches) {
+  const auto recorded_work = record_streams(device_, workers, [&] {
     for (int stream = 0; stream < workers; ++stream) {
-      device.use_queue(stream);
+      device_.use_queue(stream);
       launches(stream);
     }
   });
   std::vector<double> samples;
   for (int round = 0; round < rounds; ++round)
-    samples.push_back(seconds_of(device, *recorded_work));
+    samples.push_back(seconds_of(device_, *recorded_work));
   return median(samples);
 }
 
-ModelOnStreams::ModelOnStreams(const Graph& model, const std::string& name,
-                               std::span<const Tensor> inputs, device::Device& device, int streams,
-                               const WeightSource& weights)
-    : impl_(std::make_unique<Impl>(model, name, inputs, device, streams, weights)) {}
-ModelOnStreams::~ModelOnStreams() = default;
-
-const CostGraph& ModelOnStreams::graph() const { return impl_->program.graph; }
-
 std::vector<Picoseconds> ModelOnStreams::node_times(int rounds, Others others) {
   constexpr int kTimes = 10;
-  const int workers = others == Others::kBusy ? impl_->streams : 1;
+  const int workers = others == Others::kBusy ? streams_ : 1;
   std::vector<DeviceNodes::Values> memory;
   for (int stream = 0; stream < workers; ++stream)
-    impl_->nodes.upload(impl_->inputs, memory.emplace_back(impl_->nodes.values()));
+    nodes_.upload(inputs_, memory.emplace_back(nodes_.values()));
   const auto launch = [&](int node, int stream) {
-    impl_->launch(node, stream, memory[static_cast<size_t>(stream)]);
+    this->launch(node, stream, memory[static_cast<size_t>(stream)]);
   };
-  const double whole = impl_->seconds_in_all(workers, rounds, [&](int stream) {
+  const double whole = seconds_in_all(workers, rounds, [&](int stream) {
     for (const int node : graph().order()) launch(node, stream);
   });
   std::vector<double> seconds;
@@ -133,8 +130,7 @@ std::vector<Picoseconds> ModelOnStreams::node_times(int rounds, Others others) {
     const auto again_and_again = [&](int stream) {
       for (int time = 0; time < kTimes; ++time) launch(node, stream);
     };
-    seconds.push_back(impl_->is_work(node) ? impl_->seconds_in_all(workers, rounds, again_and_again)
-                                           : 0);
+    seconds.push_back(is_work(node) ? seconds_in_all(workers, rounds, again_and_again) : 0);
   }
   const double factor = whole / std::accumulate(seconds.begin(), seconds.end(), 0.0);
   std::vector<Picoseconds> times;
@@ -143,22 +139,31 @@ std::vector<Picoseconds> ModelOnStreams::node_times(int rounds, Others others) {
 }
 
 placement::RunTime ModelOnStreams::run(const OrderByDevice& order) {
-  REVERIE_CHECK_EQ(static_cast<int>(order.size()), impl_->streams);
-  if (impl_->recording == nullptr || order != impl_->recorded) {
+  REVERIE_CHECK_EQ(static_cast<int>(order.size()), streams_);
+  if (recording_ == nullptr || order != recorded_) {
     const std::vector<StreamStep> steps = stream_steps(graph(), order);
-    impl_->recording = record_streams(impl_->device, impl_->streams, [&] { impl_->launch(steps); });
-    impl_->recorded = order;
+    recording_ = record_streams(device_, streams_, [&] { launch(steps); });
+    recorded_ = order;
   }
-  return {.makespan = seconds_of(impl_->device, *impl_->recording), .lost = 0};
+  return {.makespan = seconds_of(device_, *recording_), .lost = 0};
 }
 
 std::vector<Tensor> ModelOnStreams::outputs() const {
-  REVERIE_CHECK(impl_->recording != nullptr);
-  const std::vector<Tensor> all = impl_->nodes.outputs(impl_->values);
+  REVERIE_CHECK(recording_ != nullptr);
+  const std::vector<Tensor> all = nodes_.outputs(values_);
   std::vector<Tensor> outputs;
   for (size_t i = 0; i < all.size(); ++i)
-    if (!impl_->is_constant[i]) outputs.push_back(all[i]);
+    if (!is_constant_[i]) outputs.push_back(all[i]);
   return outputs;
+}
+
+}  // namespace
+
+std::unique_ptr<ModelOnDevices> model_on_streams(const Graph& model, const std::string& name,
+                                                 std::span<const Tensor> inputs,
+                                                 device::Device& device, int streams,
+                                                 const WeightSource& weights) {
+  return std::make_unique<ModelOnStreams>(model, name, inputs, device, streams, weights);
 }
 
 }  // namespace reverie

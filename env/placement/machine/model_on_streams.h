@@ -3,7 +3,6 @@
 #include <memory>
 #include <span>
 #include <string>
-#include <vector>
 
 #include "core/exec/device/device.h"
 #include "core/exec/executor.h"
@@ -19,27 +18,17 @@ namespace reverie {
 /// and for nothing else. What it needs while it runs is memory of its stream, whose nodes run one
 /// after the other. A run is one recording, in which a stream waits for another as stream_steps
 /// says.
-class ModelOnStreams : public ModelOnDevices {
- public:
-  /// `inputs` in the order of model.inputs(). The device must outlive it. InputError for a model
-  /// without operators or inputs, inputs of other types, and nodes that the device has no kernel
-  /// for.
-  ModelOnStreams(const Graph& model, const std::string& name, std::span<const Tensor> inputs,
-                 device::Device& device, int streams, const WeightSource& weights = materialized);
-  ~ModelOnStreams() override;
-
-  const CostGraph& graph() const override;
-  /// Times of recordings in which each stream that works runs a node again and again, on memory of
-  /// its own, all scaled by one factor: together they take what a recording takes in which each
-  /// stream runs all nodes once, one after the other.
-  std::vector<Picoseconds> node_times(int rounds, Others others) override;
-  /// Nothing is known of what the device does for other processes: no time is lost.
-  placement::RunTime run(const OrderByDevice& order) override;
-  std::vector<Tensor> outputs() const override;
-
- private:
-  struct Impl;
-  std::unique_ptr<Impl> impl_;
-};
+///
+/// `node_times` are of recordings in which each stream that works runs a node again and again, on
+/// memory of its own, all scaled by one factor: together they take what a recording takes in which
+/// each stream runs all nodes once, one after the other. Nothing is known of what the device does
+/// for other processes: no time is lost in a `run`.
+///
+/// `inputs` in the order of model.inputs(). The device must outlive it. InputError for a model
+/// without operators or inputs, inputs of other types, and nodes that the device has no kernel for.
+std::unique_ptr<ModelOnDevices> model_on_streams(const Graph& model, const std::string& name,
+                                                 std::span<const Tensor> inputs,
+                                                 device::Device& device, int streams,
+                                                 const WeightSource& weights = materialized);
 
 }  // namespace reverie

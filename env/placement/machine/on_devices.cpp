@@ -31,7 +31,7 @@ class Cores : public OwnDevices {
   const Topology& topology() const override { return topology_; }
   std::unique_ptr<ModelOnDevices> ready(const Graph& model, const std::string& name,
                                         std::span<const Tensor> inputs) override {
-    return std::make_unique<ModelOnCores>(model, name, inputs, threads_);
+    return model_on_cores(model, name, inputs, threads_);
   }
 
  private:

@@ -13,7 +13,7 @@ class Streams : public OwnDevices {
   const Topology& topology() const override { return topology_; }
   std::unique_ptr<ModelOnDevices> ready(const Graph& model, const std::string& name,
                                         std::span<const Tensor> inputs) override {
-    return std::make_unique<ModelOnStreams>(model, name, inputs, *device_, topology_.size());
+    return model_on_streams(model, name, inputs, *device_, topology_.size());
   }
 
  private:

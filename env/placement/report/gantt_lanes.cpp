@@ -1,7 +1,6 @@
 #include "env/placement/report/gantt_lanes.h"
 
 #include <algorithm>
-#include <functional>
 #include <map>
 #include <utility>
 

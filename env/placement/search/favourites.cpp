@@ -5,6 +5,7 @@
 
 #include "core/base/error.h"
 #include "env/placement/search/m_sct.h"
+#include "env/placement/search/plan.h"
 
 namespace reverie {
 namespace {
@@ -20,12 +21,12 @@ class Program {
       add(start(ends.second), 1);
       add(start(ends.first), -1);
       add(edge++, -time / unit_);
-      end_row(cost(ends.first) / unit_);
+      end_row(mean_cost(simulator_, ends.first) / unit_);
     }
     for (int node = 0; node < graph_.size(); ++node) {
       add(start(graph_.size()), 1);
       add(start(node), -1);
-      end_row(cost(node) / unit_);
+      end_row(mean_cost(simulator_, node) / unit_);
     }
     at_most_one_favourite();
   }
@@ -56,28 +57,14 @@ class Program {
 
  private:
   int start(int node) const { return static_cast<int>(edges_.size()) + node; }
-  double cost(int node) const {
-    double sum = 0;
-    for (int device = 0; device < simulator_.topology().size(); ++device)
-      sum += static_cast<double>(simulator_.cost(node, device).count);
-    return sum / simulator_.topology().size();
-  }
-  double transfer(int tensor) const {
-    const int devices = simulator_.topology().size();
-    double sum = 0;
-    for (int from = 0; from < devices; ++from)
-      for (int to = 0; to < devices; ++to)
-        if (from != to) sum += static_cast<double>(simulator_.transfer(tensor, from, to).count);
-    return sum / std::max(devices * (devices - 1), 1);
-  }
-
   void add_edges() {
     for (int tensor = 0; tensor < std::ssize(graph_.tensors()); ++tensor) {
       const CostTensor& one = graph_.tensors()[static_cast<size_t>(tensor)];
-      for (const int reader : one.readers) edges_[{one.producer, reader}] += transfer(tensor);
+      for (const int reader : one.readers)
+        edges_[{one.producer, reader}] += mean_transfer(simulator_, tensor);
     }
     for (const auto& [ends, time] : edges_) unit_ += time;
-    for (int node = 0; node < graph_.size(); ++node) unit_ += cost(node);
+    for (int node = 0; node < graph_.size(); ++node) unit_ += mean_cost(simulator_, node);
   }
 
   void at_most_one_favourite() {
@@ -110,8 +97,6 @@ class Program {
 };
 
 }  // namespace
-
-bool has_linear_programs() { return true; }
 
 std::vector<int> favourite_children(const Simulator& simulator) {
   if (simulator.graph().size() > kMostNodesForFavourites)

@@ -10,11 +10,22 @@
 
 namespace reverie {
 
+void plan(Evaluator& evaluator, const std::function<Placement(double reserve)>& heuristic) {
+  for (const double reserve : kReserves)
+    if (evaluator.evaluate(heuristic(reserve), Dispatch::kInOrder).feasible() || evaluator.spent())
+      return;
+}
+
 Placement on_one_device(const Simulator& simulator, int device) {
   Plan plan(simulator);
   for (const int node : simulator.graph().order())
     plan.put(node, device, plan.earliest(node, device, false));
   return plan.placement();
+}
+
+void each_device(Evaluator& evaluator) {
+  for (int device = 0; device < evaluator.topology().size(); ++device)
+    evaluator.evaluate(on_one_device(evaluator.simulator(), device), Dispatch::kInOrder);
 }
 
 std::vector<int64_t> path_priorities(const Simulator& simulator) {

@@ -1,8 +1,10 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <vector>
 
+#include "env/placement/simulator/evaluator.h"
 #include "env/placement/simulator/simulator.h"
 
 namespace reverie {
@@ -19,8 +21,14 @@ namespace reverie {
 /// Reserves to try one after the other until a plan fits.
 inline constexpr double kReserves[] = {0, 0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9};
 
+/// Plans with one reserve after the other until what the heuristic gives fits, or the evaluator is
+/// spent.
+void plan(Evaluator& evaluator, const std::function<Placement(double reserve)>& heuristic);
+
 /// All nodes on one device.
 Placement on_one_device(const Simulator& simulator, int device);
+/// On one device after the other.
+void each_device(Evaluator& evaluator);
 
 /// By node the longest path from it on, with mean costs of the devices and without transfers: the
 /// usual priorities of list scheduling (Graham's and HLFET's).

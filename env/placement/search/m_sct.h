@@ -6,9 +6,6 @@
 
 namespace reverie {
 
-/// Whether this build has CBC, which brings the solver of linear programs.
-bool has_linear_programs();
-
 /// Above this number of nodes favourite_children refuses.
 inline constexpr int kMostNodesForFavourites = 3000;
 
@@ -16,8 +13,8 @@ inline constexpr int kMostNodesForFavourites = 3000;
 /// From the linear program of Hanen and Munier (SCT, Discrete Applied Mathematics 108, 2001), which
 /// minimises the makespan on unlimited devices: x of an edge is 0 where its ends share a device, at
 /// most one edge out of a node and one into it may be so, and values below one half are taken for
-/// 0. Costs and transfers are means over the devices. InputError for a graph that is too large, and
-/// without CBC.
+/// 0. Costs and transfers are means over the devices. InputError for a graph that is too large.
+/// Only where CBC is, which brings the solver of linear programs.
 std::vector<int> favourite_children(const Simulator& simulator);
 
 /// m-SCT (Jeon et al. 2020, Baechi): ETF (heuristics.h), but a device waits for the favourite of

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "core/base/error.h"
+#include "env/placement/search/plan.h"
 #include "env/placement/simulator/ordered_placement.h"
 
 namespace reverie {
@@ -23,22 +24,6 @@ std::vector<idx_t> scaled(const std::vector<double>& weights) {
   for (const double weight : weights)
     whole.push_back(sum > 0 ? static_cast<idx_t>(std::llround(weight / sum * kSum)) : 1);
   return whole;
-}
-
-/// The mean over the devices or over the pairs of different ones, in picoseconds.
-double mean_cost(const Simulator& simulator, int node) {
-  double sum = 0;
-  for (int device = 0; device < simulator.topology().size(); ++device)
-    sum += static_cast<double>(simulator.cost(node, device).count);
-  return sum / simulator.topology().size();
-}
-double mean_transfer(const Simulator& simulator, int tensor) {
-  const int devices = simulator.topology().size();
-  double sum = 0;
-  for (int from = 0; from < devices; ++from)
-    for (int to = 0; to < devices; ++to)
-      if (from != to) sum += static_cast<double>(simulator.transfer(tensor, from, to).count);
-  return sum / (devices * (devices - 1));
 }
 
 double bytes_of(const CostGraph& graph, int node) {
@@ -155,8 +140,6 @@ std::vector<int64_t> depth_first(const CostGraph& graph) {
 }
 
 }  // namespace
-
-bool has_partitioner() { return true; }
 
 Placement partition(const Simulator& simulator, PlacementObjective objective) {
   const PlacementEntities entities(simulator.graph());

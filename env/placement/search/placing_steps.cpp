@@ -3,21 +3,14 @@
 #include <algorithm>
 #include <cmath>
 
+#include "env/placement/search/plan.h"
+
 namespace reverie {
 namespace {
 
 constexpr double kLeastOwn = 0.1, kMostMemory = 1.5;
 
 double as_number(Picoseconds time) { return static_cast<double>(time.count); }
-
-double mean_transfer(const Simulator& simulator, int tensor) {
-  const int devices = simulator.topology().size();
-  double sum = 0;
-  for (int from = 0; from < devices; ++from)
-    for (int to = 0; to < devices; ++to)
-      if (to != from) sum += as_number(simulator.transfer(tensor, from, to));
-  return devices < 2 ? 0 : sum / (devices * (devices - 1));
-}
 
 /// By device, how much it has more than that which has least.
 std::vector<double> above_least(std::vector<double> values) {

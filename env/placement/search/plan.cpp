@@ -188,4 +188,20 @@ void ReadyNodes::done(int node) {
       if (--waiting_[static_cast<size_t>(reader)] == 0) nodes_.push_back(reader);
 }
 
+double mean_cost(const Simulator& simulator, int node) {
+  double sum = 0;
+  for (int device = 0; device < simulator.topology().size(); ++device)
+    sum += static_cast<double>(simulator.cost(node, device).count);
+  return sum / simulator.topology().size();
+}
+
+double mean_transfer(const Simulator& simulator, int tensor) {
+  const int devices = simulator.topology().size();
+  double sum = 0;
+  for (int from = 0; from < devices; ++from)
+    for (int to = 0; to < devices; ++to)
+      if (from != to) sum += static_cast<double>(simulator.transfer(tensor, from, to).count);
+  return sum / std::max(devices * (devices - 1), 1);
+}
+
 }  // namespace reverie

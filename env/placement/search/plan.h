@@ -77,6 +77,10 @@ class Plan {
 using Rank = __int128;
 std::vector<Rank> upward_ranks(const Simulator& simulator, bool with_transfers);
 
+/// Over the devices, and over the pairs of different ones, in picoseconds; 0 where there are none.
+double mean_cost(const Simulator& simulator, int node);
+double mean_transfer(const Simulator& simulator, int tensor);
+
 /// Nodes all of whose inputs have been computed.
 class ReadyNodes {
  public:

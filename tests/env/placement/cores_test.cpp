@@ -30,8 +30,8 @@ int two_or_one() { return std::min(usable_cores(), 2); }
 void expect_outputs_of_executor(const Graph& model) {
   CoreThreads threads(two_or_one());
   const std::vector<Tensor> inputs = drawn_inputs(model, 3);
-  ModelOnCores on_cores(model, "m", inputs, threads);
-  testing::expect_outputs(on_cores, threads.size(),
+  const auto on_cores = model_on_cores(model, "m", inputs, threads);
+  testing::expect_outputs(*on_cores, threads.size(),
                           testing::computed(model, CpuExecutor({.threads = 1}).run(model, inputs)));
 }
 
@@ -63,12 +63,12 @@ TEST(ModelOnCores, GraphIsThatOfOtherDevices) {
 TEST(ModelOnCores, OperatorsTakeTimeAndInputsNone) {
   const Graph model = odd_model();
   CoreThreads threads(two_or_one());
-  ModelOnCores on_cores(model, "odd", drawn_inputs(model, 1), threads);
-  for (const auto others : {ModelOnCores::Others::kIdle, ModelOnCores::Others::kBusy}) {
-    const std::vector<Picoseconds> times = on_cores.node_times(3, others);
-    ASSERT_EQ(times.size(), on_cores.graph().nodes().size());
+  const auto on_cores = model_on_cores(model, "odd", drawn_inputs(model, 1), threads);
+  for (const auto others : {ModelOnDevices::Others::kIdle, ModelOnDevices::Others::kBusy}) {
+    const std::vector<Picoseconds> times = on_cores->node_times(3, others);
+    ASSERT_EQ(times.size(), on_cores->graph().nodes().size());
     for (size_t node = 0; node < times.size(); ++node)
-      EXPECT_EQ(times[node] > Picoseconds{}, on_cores.graph().nodes()[node].op != "Input") << node;
+      EXPECT_EQ(times[node] > Picoseconds{}, on_cores->graph().nodes()[node].op != "Input") << node;
   }
 }
 
@@ -181,11 +181,11 @@ TEST(RealityCheck, EveryPlacementIsSimulatedAndRun) {
   if (usable_cores() < 2) GTEST_SKIP() << "one core has but one placement";
   const Graph model = build_model("nasrnn", {.layers = 2, .hidden = 32});
   CoreThreads threads(2);
-  ModelOnCores on_cores(model, "m", drawn_inputs(model, 1), threads);
+  const auto on_cores = model_on_cores(model, "m", drawn_inputs(model, 1), threads);
   const CostGraph graph =
-      with_costs(on_cores.graph(), "core", on_cores.node_times(3, ModelOnCores::Others::kBusy));
+      with_costs(on_cores->graph(), "core", on_cores->node_times(3, ModelOnDevices::Others::kBusy));
   const Topology topology = measured_core_topology(threads);
-  const RealityCheck check = check_reality(on_cores, graph, topology, 4, 1);
+  const RealityCheck check = check_reality(*on_cores, graph, topology, 4, 1);
   ASSERT_EQ(check.placements.size(), 4u);
   for (const CheckedPlacement& one : check.placements) {
     EXPECT_GT(one.simulated, Picoseconds{});
@@ -204,9 +204,9 @@ TEST(RealityCheck, EveryPlacementIsSimulatedAndRun) {
 TEST(RealityCheck, OneCoreIsRefused) {
   const Graph model = odd_model();
   CoreThreads threads(1);
-  ModelOnCores on_cores(model, "odd", drawn_inputs(model, 1), threads);
+  const auto on_cores = model_on_cores(model, "odd", drawn_inputs(model, 1), threads);
   expect_refused(
-      [&] { check_reality(on_cores, on_cores.graph(), measured_core_topology(threads), 5, 1); },
+      [&] { check_reality(*on_cores, on_cores->graph(), measured_core_topology(threads), 5, 1); },
       "one device");
 }
 

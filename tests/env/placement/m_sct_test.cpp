@@ -41,21 +41,14 @@ TEST(MSct, WithoutFavouritesItIsEtf) {
   }
 }
 
-class Favourites : public ::testing::Test {
- protected:
-  void SetUp() override {
-    if (!has_linear_programs()) GTEST_SKIP() << "built without CBC";
-  }
-};
-
-TEST_F(Favourites, OfTheProgramOfTheExample) {
+TEST(Favourites, OfTheProgramOfTheExample) {
   // The start of f is least for x = 0.4 of its edge from a, and 0.6 of that from b.
   const CostGraph graph = example();
   const Topology topology = ideal_devices(2, "d");
   EXPECT_THAT(favourite_children(Simulator(graph, topology)), ElementsAre(2, -1, -1, -1));
 }
 
-TEST_F(Favourites, AreReadersOfOneNodeAlone) {
+TEST(Favourites, AreReadersOfOneNodeAlone) {
   int favourites = 0;
   for (uint64_t seed = 0; seed < 50; ++seed) {
     SCOPED_TRACE(seed);
@@ -78,7 +71,7 @@ TEST_F(Favourites, AreReadersOfOneNodeAlone) {
   EXPECT_GT(favourites, 100);
 }
 
-TEST_F(Favourites, OfLargeGraphsAreRefused) {
+TEST(Favourites, OfLargeGraphsAreRefused) {
   const CostGraph graph =
       testing::graph_of(std::vector<int64_t>(kMostNodesForFavourites + 1, 1), {});
   const Topology topology = ideal_devices(2, "d");

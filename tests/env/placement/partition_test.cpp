@@ -9,18 +9,11 @@ namespace {
 
 using ::testing::ElementsAre;
 
-class Partition : public ::testing::Test {
- protected:
-  void SetUp() override {
-    if (!has_partitioner()) GTEST_SKIP() << "built without METIS";
-  }
-};
-
 CostTensor sent(int from, std::vector<int> readers, int64_t time) {
   return {.producer = from, .bytes = 1, .transfer = {time}, .readers = std::move(readers)};
 }
 
-TEST_F(Partition, CutsWhereLittleIsSent) {
+TEST(Partition, CutsWhereLittleIsSent) {
   // A ladder: across the rungs more tensors are cut than across the sides, but lighter ones.
   std::vector<CostTensor> tensors;
   for (int node = 0; node < 4; ++node) {
@@ -38,7 +31,7 @@ TEST_F(Partition, CutsWhereLittleIsSent) {
   EXPECT_NE(placement.device[0], placement.device[4]);
 }
 
-TEST_F(Partition, AFasterDeviceGetsMore) {
+TEST(Partition, AFasterDeviceGetsMore) {
   const std::vector<CostNode> nodes(40, {.name = "n", .op = "task", .persistent_bytes = 1});
   std::vector<Picoseconds> costs;
   for (size_t node = 0; node < nodes.size(); ++node) costs.insert(costs.end(), {{1}, {3}});
@@ -53,7 +46,7 @@ TEST_F(Partition, AFasterDeviceGetsMore) {
   EXPECT_NEAR(static_cast<double>(on_fast(PlacementObjective::kPeakMemory)), 20, 2);
 }
 
-TEST_F(Partition, RunsDepthFirst) {
+TEST(Partition, RunsDepthFirst) {
   // A node with two chains behind it: one of them is run to its end before the other one begins.
   const CostGraph graph = testing::graph_of(std::vector<int64_t>(5, 1),
                                             {sent(0, {1, 2}, 1), sent(1, {3}, 1), sent(2, {4}, 1)});

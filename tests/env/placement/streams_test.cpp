@@ -42,8 +42,8 @@ void expect_reference_outputs(const Graph& model, int streams) {
   const std::vector<Tensor> expected =
       testing::computed(model, ReferenceExecutor().run(model, inputs));
   for (const uint64_t seed : {1, 2}) {
-    ModelOnStreams on_streams(model, "m", inputs, device, streams);
-    testing::expect_outputs(on_streams, streams, expected, seed);
+    const auto on_streams = model_on_streams(model, "m", inputs, device, streams);
+    testing::expect_outputs(*on_streams, streams, expected, seed);
   }
   EXPECT_GT(device.waits, 0);
 }
@@ -64,7 +64,7 @@ TEST(ModelOnStreams, RandomGraphsComputeWhatTheReferenceDoes) {
     const Graph model = random_graph(seed, 15);
     try {
       HostDevice device;
-      ModelOnStreams(model, "m", drawn_inputs(model, 3), device, 2);
+      model_on_streams(model, "m", drawn_inputs(model, 3), device, 2);
     } catch (const InputError&) {
       continue;
     }
@@ -78,16 +78,16 @@ TEST(ModelOnStreams, WithoutAnyOneOfItsWaitsMemoryIsUsedInNoOrder) {
   constexpr int kStreams = 3;
   const Graph model = build_model("squeezenet1_1", {.image = 32, .layers = 2});
   HostDevice device;
-  ModelOnStreams on_streams(model, "m", drawn_inputs(model, 1), device, kStreams);
+  const auto on_streams = model_on_streams(model, "m", drawn_inputs(model, 1), device, kStreams);
   Rng rng(1);
-  const OrderByDevice order = testing::random_order(on_streams.graph(), kStreams, rng);
+  const OrderByDevice order = testing::random_order(on_streams->graph(), kStreams, rng);
   const int before = device.waits;
-  on_streams.run(order);
+  on_streams->run(order);
   const int waits = (device.waits - before) / 2;
   EXPECT_GT(waits, 10);
   for (int wait = kStreams - 1; wait < waits - (kStreams - 1); ++wait) {
     device.dropped_wait = device.waits + wait;
-    on_streams.run(order);
+    on_streams->run(order);
     EXPECT_THAT(std::exchange(device.races, {}), Not(IsEmpty())) << "wait " << wait;
   }
 }
@@ -98,12 +98,12 @@ TEST(ModelOnStreams, NodesTakeWhatTheirKernelsDo) {
   device.time_of = [](const device::Call& call) {
     return std::holds_alternative<device::Movement>(call) ? 5e-6 : 2e-6;
   };
-  ModelOnStreams on_streams(model, "odd", drawn_inputs(model, 1), device, 2);
+  const auto on_streams = model_on_streams(model, "odd", drawn_inputs(model, 1), device, 2);
   for (const auto others : {ModelOnDevices::Others::kIdle, ModelOnDevices::Others::kBusy}) {
-    const std::vector<Picoseconds> times = on_streams.node_times(3, others);
-    ASSERT_EQ(times.size(), on_streams.graph().nodes().size());
+    const std::vector<Picoseconds> times = on_streams->node_times(3, others);
+    ASSERT_EQ(times.size(), on_streams->graph().nodes().size());
     for (size_t node = 0; node < times.size(); ++node) {
-      const std::string& op = on_streams.graph().nodes()[node].op;
+      const std::string& op = on_streams->graph().nodes()[node].op;
       EXPECT_NEAR(times[node].seconds(),
                   op == "Input"   ? 0
                   : op == "Split" ? 5e-6
@@ -121,10 +121,10 @@ TEST(ModelOnStreams, NodesThatShareWeightsAreFree) {
   const ValueId weight = model.add_constant(Weight::fill(numbers, 2, "w"));
   model.add_output("y", model.add("Mul", {model.add("Add", {x, weight}), weight}));
   HostDevice device;
-  const ModelOnStreams on_streams(model, "m", drawn_inputs(model, 1), device, 2);
+  const auto on_streams = model_on_streams(model, "m", drawn_inputs(model, 1), device, 2);
   const auto is_free = [](const CostNode& node) { return node.group < 0; };
   EXPECT_FALSE(std::ranges::all_of(core_program(model, "m").graph.nodes(), is_free));
-  EXPECT_TRUE(std::ranges::all_of(on_streams.graph().nodes(), is_free));
+  EXPECT_TRUE(std::ranges::all_of(on_streams->graph().nodes(), is_free));
 }
 
 TEST(ModelOnStreams, WhatHasNoKernelIsRefused) {
@@ -133,7 +133,7 @@ TEST(ModelOnStreams, WhatHasNoKernelIsRefused) {
     return std::holds_alternative<device::Movement>(call);
   };
   const Graph model = odd_model();
-  expect_refused([&] { ModelOnStreams(model, "m", drawn_inputs(model, 1), device, 2); },
+  expect_refused([&] { model_on_streams(model, "m", drawn_inputs(model, 1), device, 2); },
                  "has no kernel for Split");
 }
 
