@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <memory>
-#include <utility>
 
 #include "core/base/error.h"
 #include "core/base/progress.h"
@@ -82,7 +81,7 @@ std::function<Result()> adapt_player(const AdaptOptions& options, const AdaptCom
   const SearchOptions limits{.budget = adapt_episodes(options), .seed = config.seed};
   if (!options.policy.empty()) {
     const std::shared_ptr<const Solver> policy =
-        policy_solver_for(options.policy, limits.budget > 0, *tasks);
+        policy_solver_for("--policy", options.policy, limits.budget > 0, *tasks);
     return [=, tasks = tasks, &task] {
       return policy->run(task, limits, SolverSettings(AdaptConfig::kKind));
     };

@@ -2,31 +2,19 @@
 
 #include <fmt/format.h>
 
-#include "core/base/error.h"
-#include "tools/learning.h"
-#ifdef REVERIE_LEARNING
 #include "controller/evaluate/policy_solver.h"
+#include "core/base/error.h"
 #include "env/adapt/adapt_task.h"
 #include "env/translated.h"
 #include "tools/policy/adapt_dreams.h"
-#include "worldmodel/network/checkpoint.h"
-#endif
+#include "tools/policy/policy_environment.h"
 
 namespace reverie {
-
-#ifdef REVERIE_LEARNING
-AdaptConfig adapt_config_of_policy(const std::string& file) {
-  const Checkpoint checkpoint = load_checkpoint(file, "policy");
-  if (checkpoint.spec.name != "adapt")
-    throw InputError("{}: is a policy for the environment '{}', not for training networks", file,
-                     checkpoint.spec.name);
-  const auto environment = checkpoint.configs.find("environment");
-  return environment == checkpoint.configs.end()
-             ? AdaptConfig()
-             : environment_from(environment->second).of<AdaptConfig>();
-}
-
 namespace {
+
+AdaptConfig config_of(const std::string& file) {
+  return environment_of_policy<AdaptConfig>(file, "training networks");
+}
 
 /// Says which actions of the cases it does not know.
 TrainedPolicy policy_for(const std::string& file, const Tasks& tasks) {
@@ -57,7 +45,7 @@ class DreamtPlans : public AdaptLearner {
 
 /// InputError where its dreams tell nothing of these jobs.
 void require_dreams(const std::string& file, const TrainedPolicy& policy, const Tasks& tasks) {
-  if (adapt_config_of_policy(file).reward != AdaptReward::kAccuracy)
+  if (config_of(file).reward != AdaptReward::kAccuracy)
     throw InputError(
         "{}: learned from another reward than accuracy, which trials are compared by; "
         "leave out --episodes",
@@ -69,21 +57,14 @@ void require_dreams(const std::string& file, const TrainedPolicy& policy, const 
         file, policy.spec().horizon, tasks.spec().horizon);
 }
 
-}  // namespace
-
-std::shared_ptr<const Solver> policy_solver_for(const std::string& file, bool tries,
-                                                const Tasks& tasks) {
+std::shared_ptr<const Solver> solver_for(const std::string& file, bool tries, const Tasks& tasks) {
   TrainedPolicy policy = policy_for(file, tasks);
   if (!tries) return std::make_shared<PolicySolver>(std::move(policy), /*greedy=*/true);
   require_dreams(file, policy, tasks);
   return std::make_shared<DreamtPlans>(std::move(policy));
 }
-#else
-AdaptConfig adapt_config_of_policy(const std::string&) { leave_to_learning_program("--policy"); }
 
-std::shared_ptr<const Solver> policy_solver_for(const std::string&, bool, const Tasks&) {
-  return nullptr;
-}
-#endif
+const bool kThere = adapt_config_of_policy.is(config_of) && policy_solver_for.is(solver_for);
 
+}  // namespace
 }  // namespace reverie

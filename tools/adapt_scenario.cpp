@@ -22,7 +22,7 @@ void set_budget(const std::string& text, ConfigFields& fields) {
 
 AdaptCommandConfig resolve_adapt(const AdaptOptions& options) {
   AdaptCommandConfig config;
-  if (!options.policy.empty()) config.adapt = adapt_config_of_policy(options.policy);
+  if (!options.policy.empty()) config.adapt = adapt_config_of_policy("--policy", options.policy);
   config = resolve_config(options.common, config);
   ConfigFields fields(config);
   if (!options.data.empty()) fields.set_value("adapt.train.data", options.data);

@@ -200,9 +200,7 @@ void run(const CollectOptions& options) {
     print_text(result, player.training, spec, run.directory);
 }
 
-}  // namespace
-
-void register_collect(CLI::App& app) {
+void add_to(CLI::App& app) {
   const auto options = std::make_shared<CollectOptions>();
   CLI::App* command = app.add_subcommand(
       "collect",
@@ -226,4 +224,7 @@ void register_collect(CLI::App& app) {
   command->callback([options] { run(*options); });
 }
 
+const bool kAdded = add_learning_command("collect", add_to);
+
+}  // namespace
 }  // namespace reverie

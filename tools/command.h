@@ -14,9 +14,9 @@ class NoAnswer : public std::runtime_error {
 };
 
 /// One subcommand per file: `register_<name>` adds it to `app` with its options and a callback that
-/// parses them, calls one library function and prints. main.cpp lists them all.
+/// parses them, calls one library function and prints. main.cpp lists them all, but
+/// for those that need LibTorch (tools/learning.h).
 void register_adapt(CLI::App& app);
-void register_collect(CLI::App& app);
 void register_compare(CLI::App& app);
 void register_completion(CLI::App& app);  ///< after all others
 void register_inspect(CLI::App& app);
@@ -31,12 +31,5 @@ void register_rules_compare(CLI::App& group);   ///< in the group `rules`
 void register_rules_apply(CLI::App& group);     ///< likewise
 void register_summarize(CLI::App& app);
 void register_version(CLI::App& app);
-
-// Where LibTorch is there.
-void register_dream_train(CLI::App& app);
-void register_evaluate(CLI::App& app);
-void register_place_learn(CLI::App& app);
-void register_train_vae(CLI::App& app);
-void register_train_mdnrnn(CLI::App& app);
 
 }  // namespace reverie

@@ -1,16 +1,14 @@
 #include "tools/common.h"
 
+#include "tools/help.h"
+
 namespace reverie {
 
 void add_common_options(CLI::App& command, CommonOptions& options) {
-  command.add_option("--config", options.config_files, "YAML file with settings; may be repeated")
-      ->type_name("FILE")
-      ->expected(1)
-      ->take_all();
-  command.add_option("--set", options.overrides, "One setting, dotted: a.b=c; may be repeated")
-      ->type_name("KEY=VALUE")
-      ->expected(1)
-      ->take_all();
+  add_repeated(command, "--config", options.config_files, "FILE",
+               "YAML file with settings; may be repeated");
+  add_repeated(command, "--set", options.overrides, "KEY=VALUE",
+               "One setting, dotted: a.b=c; may be repeated");
   command.add_option("--seed", options.seed, "Seed of all randomness");
   command.add_option("-o,--out", options.out, "Directory that this run writes")
       ->type_name("DIR")

@@ -2,7 +2,6 @@
 
 #include <memory>
 
-#include "core/base/error.h"
 #include "core/base/json.h"
 #include "env/rewrite/optimize/compare_files.h"
 #include "tools/command.h"

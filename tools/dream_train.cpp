@@ -247,9 +247,7 @@ void run(const Options& options) {
     print_text(result, options, config, judge, judged.stochastic);
 }
 
-}  // namespace
-
-void register_dream_train(CLI::App& app) {
+void add_to(CLI::App& app) {
   const auto options = std::make_shared<Options>();
   CLI::App* command = app.add_subcommand(
       "dream_train",
@@ -282,4 +280,7 @@ void register_dream_train(CLI::App& app) {
   command->callback([options] { run(*options); });
 }
 
+const bool kAdded = add_learning_command("dream_train", add_to);
+
+}  // namespace
 }  // namespace reverie

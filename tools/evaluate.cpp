@@ -196,9 +196,7 @@ void run(const Options& options) {
   tell(report, options.common);
 }
 
-}  // namespace
-
-void register_evaluate(CLI::App& app) {
+void add_to(CLI::App& app) {
   const auto options = std::make_shared<Options>();
   CLI::App* command = app.add_subcommand(
       "evaluate", with_examples(what_of("evaluate"),
@@ -217,4 +215,7 @@ void register_evaluate(CLI::App& app) {
   command->callback([options] { run(*options); });
 }
 
+const bool kAdded = add_learning_command("evaluate", add_to);
+
+}  // namespace
 }  // namespace reverie

@@ -104,6 +104,12 @@ void add_help(CLI::App& app) {
   app.set_help_all_flag("--help-all", "All options and settings");
 }
 
+CLI::Option* add_repeated(CLI::App& command, const std::string& flag,
+                          std::vector<std::string>& values, const char* type,
+                          const std::string& help) {
+  return command.add_option(flag, values, help)->type_name(type)->expected(1)->take_all();
+}
+
 std::string explained(const CLI::App& app, const CLI::ParseError& error) {
   const auto [command, name] = named_last(app);
   const std::string unknown = unknown_word(*command);

@@ -3,6 +3,7 @@
 #include <CLI/CLI.hpp>
 #include <initializer_list>
 #include <string>
+#include <vector>
 
 namespace reverie {
 
@@ -19,6 +20,11 @@ inline constexpr char kRareText = '\f';
 /// Gives `app` and the commands that it gets from now on --help, --help-all, and a form of help in
 /// which examples come first.
 void add_help(CLI::App& app);
+
+/// An option that may be given several times, with one value each.
+CLI::Option* add_repeated(CLI::App& command, const std::string& flag,
+                          std::vector<std::string>& values, const char* type,
+                          const std::string& help);
 
 /// What is wrong with a command line and what was probably meant, in one line: the nearest command
 /// or option, and where to read on.

@@ -9,6 +9,7 @@
 
 #include "core/base/error.h"
 #include "core/exec/npz.h"
+#include "tools/help.h"
 
 namespace reverie {
 namespace {
@@ -64,12 +65,8 @@ void check_array(const std::string& name, const Tensor& array, const Graph& grap
 }  // namespace
 
 void add_input_options(CLI::App& command, GivenInputs& given) {
-  command
-      .add_option("--range", given.ranges,
-                  "Verify on numbers from LOW to HIGH of an input: ids=0,30521; may be repeated")
-      ->type_name("NAME=LOW,HIGH")
-      ->expected(1)
-      ->take_all();
+  add_repeated(command, "--range", given.ranges, "NAME=LOW,HIGH",
+               "Verify on numbers from LOW to HIGH of an input: ids=0,30521; may be repeated");
   command
       .add_option(
           "--inputs", given.file,

@@ -201,9 +201,7 @@ void inspect_cost_fit(const InspectOptions& options) {
 }
 
 void inspect_kind(const InspectOptions& options) {
-#ifndef REVERIE_LEARNING
   if (has_learning_program()) leave_to_learning_program("--env");  // some train networks
-#endif
   if (options.operators || options.dot)
     throw InputError("inspect --env describes an environment; leave out --operators and --dot");
   InspectedEnvironment config;
@@ -231,11 +229,7 @@ void inspect(InspectOptions& options) {
   else if (is_cost_fit(options.file))
     inspect_cost_fit(options);
   else if (is_checkpoint(options.file))
-#ifdef REVERIE_LEARNING
-    fmt::print("{}", inspect_checkpoint(options.file, options.json));
-#else
-    leave_to_learning_program("a checkpoint");
-#endif
+    fmt::print("{}", inspect_checkpoint("a checkpoint", options.file, options.json));
   else
     inspect_model(options);
 }
@@ -263,11 +257,8 @@ void register_inspect(CLI::App& app) {
   command->add_flag("--dot", options->dot, "Draw the graph in Graphviz's language");
   command->add_flag("--json", options->json, "One object of JSON");
   auto of_environments = add_kind_options(*command, options->environment);
-  of_environments.push_back(
-      command->add_option("--set", options->settings, "One setting of --env, dotted: env.horizon=8")
-          ->type_name("KEY=VALUE")
-          ->expected(1)
-          ->take_all());
+  of_environments.push_back(add_repeated(*command, "--set", options->settings, "KEY=VALUE",
+                                         "One setting of --env, dotted: env.horizon=8"));
   for (CLI::Option* option : of_environments) option->needs("--env");
   command->callback([options] { inspect(*options); });
 }

@@ -3,6 +3,7 @@
 #include <string>
 
 #include "env/kind.h"
+#include "tools/learning.h"
 
 namespace reverie {
 
@@ -18,7 +19,7 @@ std::string inspect_operators(bool json);
 /// object in one line with `json`, which lists all actions. InputError as make_environment.
 std::string inspect_environment(const EnvironmentConfig& config, bool json);
 
-/// Where LibTorch is there.
-std::string inspect_checkpoint(const std::string& file, bool json);
+/// Of a checkpoint.
+inline LearningPart<std::string(const std::string& file, bool json)> inspect_checkpoint;
 
 }  // namespace reverie

@@ -47,11 +47,13 @@ std::string to_text(const std::string& file, const Checkpoint& checkpoint) {
   return text + "\n" + checkpoint.config;
 }
 
-}  // namespace
-
-std::string inspect_checkpoint(const std::string& file, bool json) {
+std::string inspected(const std::string& file, bool json) {
   const Checkpoint checkpoint = load_checkpoint(file, "");
   return json ? to_json(file, checkpoint).dump() + "\n" : to_text(file, checkpoint);
 }
+
+const bool kThere = inspect_checkpoint.is(inspected);
+
+}  // namespace
 
 }  // namespace reverie

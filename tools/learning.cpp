@@ -33,13 +33,20 @@ std::string learning_program() {
                                               : (own.parent_path() / "reverie-learning").string();
 }
 
+LearningCommand& command_named(const std::string& name) {
+  auto* const found = std::ranges::find(learning_commands, name, &LearningCommand::name);
+  REVERIE_CHECK(found != learning_commands.end());
+  return *found;
+}
+
 }  // namespace
 
-const char* what_of(const std::string& command) {
-  const auto* found = std::ranges::find(kLearningCommands, command, &LearningCommand::name);
-  REVERIE_CHECK(found != kLearningCommands.end());
-  return found->what;
+bool add_learning_command(const std::string& name, void (*add)(CLI::App&)) {
+  command_named(name).add = add;
+  return true;
 }
+
+const char* what_of(const std::string& command) { return command_named(command).what; }
 
 void remember_arguments(int argc, char** argv) { arguments().assign(argv, argv + argc); }
 

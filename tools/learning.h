@@ -1,7 +1,9 @@
 #pragma once
 
+#include <CLI/CLI.hpp>
 #include <array>
 #include <string>
+#include <utility>
 
 namespace reverie {
 
@@ -10,8 +12,9 @@ namespace reverie {
 struct LearningCommand {
   const char* name;
   const char* what;
+  void (*add)(CLI::App&) = nullptr;  ///< null where it is not there
 };
-inline constexpr std::array kLearningCommands = {
+inline std::array learning_commands = {
     LearningCommand{"collect", "Play episodes and keep them: INPUT... -> rollouts"},
     LearningCommand{"train_vae", "Train V, from graphs to latents: ROLLOUTS -> encoder.pt"},
     LearningCommand{
@@ -25,6 +28,9 @@ inline constexpr std::array kLearningCommands = {
     LearningCommand{"place_learn",
                     "Have a published agent learn to place graphs, for `place --method FILE.pt`"},
 };
+
+/// In a static initializer of the file that has such a command.
+bool add_learning_command(const std::string& name, void (*add)(CLI::App&));
 
 /// What such a command does.
 const char* what_of(const std::string& command);
@@ -41,5 +47,23 @@ bool has_learning_program();
 /// Runs the command line in that program, in this one's place. InputError where it is not there:
 /// `what` needs it.
 [[noreturn]] void leave_to_learning_program(const std::string& what);
+
+/// A function of a file that is part of the program with LibTorch alone, which says so in a static
+/// initializer. Elsewhere a call leaves the command line to that program.
+template <class Function>
+class LearningPart;
+template <class Result, class... Arguments>
+class LearningPart<Result(Arguments...)> {
+ public:
+  bool is(Result (*part)(Arguments...)) { return (part_ = part) != nullptr; }
+  /// `what` needs LibTorch.
+  Result operator()(const std::string& what, Arguments... arguments) const {
+    if (part_ == nullptr) leave_to_learning_program(what);
+    return part_(std::forward<Arguments>(arguments)...);
+  }
+
+ private:
+  Result (*part_)(Arguments...) = nullptr;
+};
 
 }  // namespace reverie

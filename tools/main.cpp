@@ -7,7 +7,6 @@
 #include <new>
 #include <sstream>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "core/base/error.h"
@@ -34,26 +33,19 @@ void print_help(const CLI::App& app, const CLI::ParseError& error) {
 }
 
 void register_learning_commands(CLI::App& app) {
-#ifdef REVERIE_LEARNING
-  register_collect(app);
-  register_train_vae(app);
-  register_train_mdnrnn(app);
-  register_dream_train(app);
-  register_evaluate(app);
-  register_place_learn(app);
-#else
-  const bool is_there = has_learning_program();
-  if (!is_there) register_collect(app);  // one of its agents alone needs LibTorch
-  for (const LearningCommand& command : kLearningCommands) {
-    if (!is_there && command.name == std::string_view("collect")) continue;
+  const bool is_beside = has_learning_program();
+  for (const LearningCommand& command : learning_commands) {
+    if (command.add != nullptr && !is_beside) {
+      command.add(app);
+      continue;
+    }
     CLI::App* added = app.add_subcommand(command.name, command.what);
     added->set_help_flag();
     added->set_help_all_flag();
     added->prefix_command();
-    if (!is_there) added->group("");  // help does not list it
+    if (!is_beside) added->group("");  // help does not list it
     added->callback([command] { leave_to_learning_program(command.name); });
   }
-#endif
 }
 
 void register_commands(CLI::App& app) {

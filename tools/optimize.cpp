@@ -5,12 +5,10 @@
 
 #include <filesystem>
 #include <map>
-#include <set>
 
 #include "core/base/error.h"
 #include "core/base/files.h"
 #include "core/base/json.h"
-#include "core/base/words.h"
 #include "core/onnx/import.h"
 #include "core/rules/no_cost.h"
 #include "env/rewrite/optimize/applied_rewrites.h"
@@ -147,11 +145,11 @@ SearchMethod method_of(const OptimizeSettings& config, const std::string& policy
                        const std::shared_ptr<const RuleSet>& rules,
                        const std::shared_ptr<CostModel>& cost) {
   if (config.method == "policy") {
-    const auto by_policy = method_of_policy(policy, config.learned, rules, cost);
+    const auto by_policy = method_of_policy("--method policy", policy, config.learned, rules, cost);
     return is_measured(config) ? measured_method(config, cheapest_of(by_policy)) : by_policy;
   }
   if (is_measured(config) && config.method == "ppo")
-    return method_of_ppo(config.learned, config.measured,
+    return method_of_ppo("--method ppo", config.learned, config.measured,
                          timer_on(machine_beside(config.machine, config.cost), config.measured));
   if (is_measured(config)) return measured_method(config);
   const auto solvers = solvers_for("rewrite");
@@ -311,7 +309,7 @@ void simplify(const Options& options, const OptimizeSettings& config, const Impo
 void run(const Options& options) {
   return_large_blocks();
   const std::string trained_cost =
-      options.policy.empty() ? "" : cost_source_of_policy(options.policy);
+      options.policy.empty() ? "" : cost_source_of_policy("--policy", options.policy);
   OptimizeSettings config = resolve_or_leave(options, trained_cost);
   check_meant_for_policy(options, config);
   require_options_read(config);
@@ -347,6 +345,64 @@ void run(const Options& options) {
   if (options.json) fmt::print("{}\n", json.dump());
 }
 
+void add_search_options(CLI::App& command, const std::shared_ptr<Options>& options) {
+  add_key(command, options, "--method", "method",
+          fmt::format("{}, {}, {} or policy; with --measurements also {} or ppo", kAutomatic,
+                      kSimplify, method_names(), arm_names()));
+  command.add_option("--policy", options->policy, "policy: policy.pt, as `dream_train` wrote it")
+      ->type_name("FILE");
+  add_key(command, options, "--search", "policy.search",
+          "policy: episodes that it plays, or beam, guided by it");
+  add_key(command, options, "--alpha", "taso.alpha",
+          "taso: keep what costs below alpha x the best");
+  add_key(command, options, "--budget", "budget",
+          fmt::format("So many {}, sampled episodes or, when it guides, expansions (policy)",
+                      budget_units()));
+  add_key(command, options, "--measurements", "measured.budget",
+          "Search against so many end-to-end measurements on this machine");
+  command
+      .add_option("--fit-out", options->fit_out,
+                  "Where to write the costs fitted to these measurements, for --cost fitted:FILE")
+      ->type_name("FILE");
+  add_key(
+      command, options, "--cost", "cost",
+      "Where costs come from (policy: those that it was trained with): " + known_cost_sources());
+  add_key(
+      command, options, "--time-limit", "time_limit",
+      "Seconds for measuring operators, for the search and for comparing; the best so far is kept");
+  add_key(command, options, "--seed", "seed", "Seed of the random methods");
+  add_key(command, options, "--threads", "threads",
+          "Threads that search; the result is the same for any number");
+  add_key(command, options, "--max-weight-growth", "max_weight_growth",
+          "Bound of the bytes of weights relative to the original");
+}
+
+void add_result_options(CLI::App& command, const std::shared_ptr<Options>& options) {
+  command.add_flag("--confirm", options->confirm,
+                   "Measure the original and graphs of the search end to end on this machine, and "
+                   "keep the one that is fastest beyond its interval");
+  add_key(command, options, "--contenders", "contenders",
+          "Graphs of the search to confirm or write");
+  command
+      .add_option("--contenders-out", options->contenders_folder,
+                  "Write them all, verified, as FOLDER/1.onnx (the best), 2.onnx, ...")
+      ->type_name("FOLDER");
+  command
+      .add_option("--report", options->report,
+                  "Write a page: what changed where, times, what was left out and why")
+      ->type_name("PAGE.html");
+  add_repeated(
+      command, "--rules", options->rule_files, "FILE",
+      "Rule file, 'builtin' or 'generated', instead of the built-in rules; may be repeated");
+  add_repeated(command, "--without", options->rules_left_out, "NAME",
+               "Leave out a rule, or with NAME* all that begin so; may be repeated");
+  add_extent_options(command, options->extents);
+  command.add_flag("--fix-shapes", options->fix_shapes,
+                   "Take rewrites too that replace a symbolic dimension by its extent");
+  command.add_flag("--list-untouched", options->list_untouched,
+                   "Name the nodes that take part in no rewrite, and why");
+}
+
 }  // namespace
 
 void register_optimize(CLI::App& app) {
@@ -362,75 +418,12 @@ void register_optimize(CLI::App& app) {
       command->add_option("MODEL", options->model, "ONNX model; -: standard input")->required());
   takes_standard_output(command->add_option(
       "-o,--out", options->out, "Where to write the rewritten model; -: standard output"));
-  add_key(*command, options, "--method", "method",
-          fmt::format("{}, {}, {} or policy; with --measurements also {} or ppo", kAutomatic,
-                      kSimplify, method_names(), arm_names()));
-  command->add_option("--policy", options->policy, "policy: policy.pt, as `dream_train` wrote it")
-      ->type_name("FILE");
-  add_key(*command, options, "--search", "policy.search",
-          "policy: episodes that it plays, or beam, guided by it");
-  add_key(*command, options, "--alpha", "taso.alpha",
-          "taso: keep what costs below alpha x the best");
-  add_key(*command, options, "--budget", "budget",
-          fmt::format("So many {}, sampled episodes or, when it guides, expansions (policy)",
-                      budget_units()));
-  add_key(*command, options, "--measurements", "measured.budget",
-          "Search against so many end-to-end measurements on this machine");
-  command
-      ->add_option("--fit-out", options->fit_out,
-                   "Where to write the costs fitted to these measurements, for --cost fitted:FILE")
-      ->type_name("FILE");
-  add_key(
-      *command, options, "--cost", "cost",
-      "Where costs come from (policy: those that it was trained with): " + known_cost_sources());
-  add_key(
-      *command, options, "--time-limit", "time_limit",
-      "Seconds for measuring operators, for the search and for comparing; the best so far is kept");
-  add_key(*command, options, "--seed", "seed", "Seed of the random methods");
-  add_key(*command, options, "--threads", "threads",
-          "Threads that search; the result is the same for any number");
-  add_key(*command, options, "--max-weight-growth", "max_weight_growth",
-          "Bound of the bytes of weights relative to the original");
-  command->add_flag("--confirm", options->confirm,
-                    "Measure the original and graphs of the search end to end on this machine, and "
-                    "keep the one that is fastest beyond its interval");
-  add_key(*command, options, "--contenders", "contenders",
-          "Graphs of the search to confirm or write");
-  command
-      ->add_option("--contenders-out", options->contenders_folder,
-                   "Write them all, verified, as FOLDER/1.onnx (the best), 2.onnx, ...")
-      ->type_name("FOLDER");
-  command
-      ->add_option("--report", options->report,
-                   "Write a page: what changed where, times, what was left out and why")
-      ->type_name("PAGE.html");
-  command
-      ->add_option(
-          "--rules", options->rule_files,
-          "Rule file, 'builtin' or 'generated', instead of the built-in rules; may be repeated")
-      ->type_name("FILE")
-      ->expected(1)
-      ->take_all();
-  command
-      ->add_option("--without", options->rules_left_out,
-                   "Leave out a rule, or with NAME* all that begin so; may be repeated")
-      ->type_name("NAME")
-      ->expected(1)
-      ->take_all();
-  add_extent_options(*command, options->extents);
-  command->add_flag("--fix-shapes", options->fix_shapes,
-                    "Take rewrites too that replace a symbolic dimension by its extent");
-  command->add_flag("--list-untouched", options->list_untouched,
-                    "Name the nodes that take part in no rewrite, and why");
+  add_search_options(*command, options);
+  add_result_options(*command, options);
   add_input_options(*command, options->given_inputs);
-  command->add_option("--config", options->config_files, "YAML file with settings")
-      ->type_name("FILE")
-      ->expected(1)
-      ->take_all();
-  command->add_option("--set", options->overrides, "One setting: key=value; may be repeated")
-      ->type_name("KEY=VALUE")
-      ->expected(1)
-      ->take_all();
+  add_repeated(*command, "--config", options->config_files, "FILE", "YAML file with settings");
+  add_repeated(*command, "--set", options->overrides, "KEY=VALUE",
+               "One setting: key=value; may be repeated");
   command->add_flag("--json", options->json, "One line of JSON at the end");
   command->add_flag("--quiet", options->quiet, "No progress");
   command->footer([] {

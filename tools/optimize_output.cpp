@@ -7,7 +7,6 @@
 #include <map>
 
 #include "core/base/words.h"
-#include "core/onnx/lower.h"
 #include "env/rewrite/optimize/file_cost.h"
 #include "tools/contenders.h"
 #include "tools/measured.h"

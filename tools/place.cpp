@@ -11,7 +11,6 @@
 #include "env/placement/graph/placement_input.h"
 #include "env/placement/machine/on_devices.h"
 #include "env/placement/machine/reality_report.h"
-#include "env/placement/placement_task.h"
 #include "env/placement/report/place_report.h"
 #include "tools/command.h"
 #include "tools/help.h"
@@ -107,7 +106,7 @@ Json summary(const Options& options, const Topology& topology, const PlaceResult
 
 /// A solver by its name, or a learner's file.
 PlaceMethod method_named(const std::string& name, const SolverSettings& settings) {
-  if (name.ends_with(".pt")) return saved_learner_method(name);
+  if (name.ends_with(".pt")) return saved_learner_method(name, name);
   const std::vector<PlaceMethod> all = placement_methods(settings);
   if (has_learning_program() && std::ranges::count(all, name, &PlaceMethod::name) == 0)
     leave_to_learning_program("--method " + name);
@@ -129,7 +128,7 @@ std::vector<PlaceMethod> methods_of(const Options& options, const CostGraph& gra
   const SolverSettings settings = settings_of(options);
   if (options.methods.empty() && options.policy.empty()) return usual_methods(graph);
   std::vector<PlaceMethod> methods;
-  if (!options.policy.empty()) methods.push_back(policy_method(options.policy));
+  if (!options.policy.empty()) methods.push_back(policy_method(options.policy, options.policy));
   for (const std::string& name : options.methods) methods.push_back(method_named(name, settings));
   return methods;
 }
@@ -247,10 +246,8 @@ void register_place(CLI::App& app) {
       ->add_option("--method", options->methods,
                    "Methods to try, with commas between; without it those that suit the graph")
       ->delimiter(',');
-  command->add_option("--set", options->settings, "An option of a method: beam.width=4")
-      ->type_name("KEY=VALUE")
-      ->expected(1)
-      ->take_all();
+  add_repeated(*command, "--set", options->settings, "KEY=VALUE",
+               "An option of a method: beam.width=4");
   command->add_option("--policy", options->policy,
                       "A policy.pt of `dream_train`: its placement, improved by local search");
   command->add_option("--evaluations", options->evaluations, "Placements that each may try")

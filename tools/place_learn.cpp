@@ -6,12 +6,10 @@
 #include <vector>
 
 #include "controller/agents/learner.h"
-#include "core/base/error.h"
 #include "core/base/files.h"
 #include "core/base/json.h"
 #include "core/base/words.h"
 #include "env/placement/graph/placement_input.h"
-#include "env/placement/simulator/grouping.h"
 #include "tools/command.h"
 #include "tools/help.h"
 #include "tools/interrupt.h"
@@ -69,9 +67,7 @@ void run(const Options& options) {
   fmt::print("{}\n", json.dump());
 }
 
-}  // namespace
-
-void register_place_learn(CLI::App& app) {
+void add_to(CLI::App& app) {
   const auto options = std::make_shared<Options>();
   CLI::App* command = app.add_subcommand(
       "place_learn",
@@ -99,4 +95,7 @@ void register_place_learn(CLI::App& app) {
   command->callback([options] { run(*options); });
 }
 
+const bool kAdded = add_learning_command("place_learn", add_to);
+
+}  // namespace
 }  // namespace reverie

@@ -1,23 +1,17 @@
 #include "tools/place_learners.h"
 
-#include "core/base/error.h"
-#include "tools/learning.h"
-#ifdef REVERIE_LEARNING
-#include <optional>
-
 #include "controller/agents/learner.h"
 #include "controller/evaluate/policy_solver.h"
-#include "env/kind.h"
+#include "core/base/error.h"
 #include "env/placement/placement_task.h"
 #include "env/placement/search/local_search.h"
 #include "env/placement/simulator/grouping.h"
-#include "worldmodel/network/checkpoint.h"
-#endif
+#include "tools/policy/policy_environment.h"
 
 namespace reverie {
+namespace {
 
-#ifdef REVERIE_LEARNING
-PlaceMethod saved_learner_method(const std::string& file) {
+PlaceMethod placed_by_learner(const std::string& file) {
   load_learner(file, 0);  // refused before anything is done
   return {file, "learned from other graphs", [file](Evaluator& evaluator, uint64_t seed) {
             const SavedLearner saved = load_learner(file, seed);
@@ -27,25 +21,10 @@ PlaceMethod saved_learner_method(const std::string& file) {
           }};
 }
 
-namespace {
-
 bool register_learners() {
   for (const LearnerKind& kind : learner_kinds())
     register_solver<PlacementSolver>(single_graph_method(kind));
   return true;
-}
-
-const bool kRegistered = register_learners();
-
-PlacementConfig config_of_policy(const std::string& file) {
-  const Checkpoint checkpoint = load_checkpoint(file, "policy");
-  if (checkpoint.spec.name != "placement")
-    throw InputError("{}: is a policy for the environment '{}', not for placing graphs", file,
-                     checkpoint.spec.name);
-  const auto environment = checkpoint.configs.find("environment");
-  return environment == checkpoint.configs.end()
-             ? PlacementConfig()
-             : environment_from(environment->second).of<PlacementConfig>();
 }
 
 /// InputError where a policy fuses and the evaluator does not.
@@ -74,20 +53,17 @@ void play_policy(const TrainedPolicy& policy, const PlacementConfig& config, Eva
   evaluator.evaluate(solution.placement, Dispatch::kInOrder);
 }
 
-}  // namespace
-
-PlaceMethod policy_method(const std::string& file) {
-  const PlacementConfig config = config_of_policy(file);
+PlaceMethod placed_by_policy(const std::string& file) {
+  const auto config = environment_of_policy<PlacementConfig>(file, "placing graphs");
   return {file, "a policy, then local search",
           [policy = load_trained_policy(file), config](Evaluator& evaluator, uint64_t seed) {
             play_policy(policy, config, evaluator, seed);
             if (!evaluator.spent()) local_search(evaluator, Placement(evaluator.best()), Rng(seed));
           }};
 }
-#else
-PlaceMethod saved_learner_method(const std::string& file) { leave_to_learning_program(file); }
 
-PlaceMethod policy_method(const std::string& file) { return saved_learner_method(file); }
-#endif
+const bool kRegistered = register_learners() && saved_learner_method.is(placed_by_learner) &&
+                         policy_method.is(placed_by_policy);
 
+}  // namespace
 }  // namespace reverie

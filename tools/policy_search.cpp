@@ -1,26 +1,15 @@
 #include "tools/policy_search.h"
 
-#include <fmt/format.h>
-
 #include "core/base/error.h"
-#include "tools/learning.h"
-#ifdef REVERIE_LEARNING
 #include "env/kind.h"
 #include "env/rewrite/rewrite_config.h"
 #include "tools/policy/policy_method.h"
 #include "worldmodel/network/checkpoint.h"
-#endif
 
 namespace reverie {
+namespace {
 
-std::string warning_of_costs(const std::string& file, const std::string& trained,
-                             const std::string& given) {
-  if (given == trained) return {};
-  return fmt::format("warning: {} was trained with costs by {}, not {}", file, trained, given);
-}
-
-#ifdef REVERIE_LEARNING
-std::string cost_source_of_policy(const std::string& file) {
+std::string cost_source_of(const std::string& file) {
   const EnvSpec spec = load_checkpoint(file, "policy").spec;
   if (spec.name != "rewrite")
     throw InputError("{}: is a policy for the environment '{}', not for rewriting models", file,
@@ -28,9 +17,8 @@ std::string cost_source_of_policy(const std::string& file) {
   return spec.source;
 }
 
-SearchMethod method_of_policy(const std::string& file, const LearnedMethodsConfig& learned,
-                              std::shared_ptr<const RuleSet> rules,
-                              std::shared_ptr<CostModel> cost) {
+SearchMethod by_policy(const std::string& file, const LearnedMethodsConfig& learned,
+                       std::shared_ptr<const RuleSet> rules, std::shared_ptr<CostModel> cost) {
   if (file.empty()) throw InputError("--method policy needs --policy FILE");
   TrainedPolicy trained = load_trained_policy(file);
   PolicySearchConfig config{
@@ -40,22 +28,14 @@ SearchMethod method_of_policy(const std::string& file, const LearnedMethodsConfi
   return policy_method(std::move(trained), std::move(rules), std::move(cost), config);
 }
 
-SearchMethod method_of_ppo(const LearnedMethodsConfig& config, const MeasuredOptions& measured,
-                           NewTimer new_timer) {
+SearchMethod by_ppo(const LearnedMethodsConfig& config, const MeasuredOptions& measured,
+                    NewTimer new_timer) {
   torch::set_num_threads(1);
   return measured_search(ppo_on_measurements(config.ppo), measured, std::move(new_timer));
 }
-#else
-std::string cost_source_of_policy(const std::string&) { leave_to_learning_program("--policy"); }
 
-SearchMethod method_of_policy(const std::string&, const LearnedMethodsConfig&,
-                              std::shared_ptr<const RuleSet>, std::shared_ptr<CostModel>) {
-  leave_to_learning_program("--method policy");
-}
+const bool kThere = cost_source_of_policy.is(cost_source_of) && method_of_policy.is(by_policy) &&
+                    method_of_ppo.is(by_ppo);
 
-SearchMethod method_of_ppo(const LearnedMethodsConfig&, const MeasuredOptions&, NewTimer) {
-  leave_to_learning_program("--method ppo");
-}
-#endif
-
+}  // namespace
 }  // namespace reverie

@@ -92,13 +92,9 @@ void register_rules_apply(CLI::App& group) {
   takes_standard_input(
       command->add_option("MODEL", arguments->model, "ONNX model; -: standard input")->required());
   command->add_option("NAME", arguments->names, "Rules, in this order; without names all");
-  command
-      ->add_option(
-          "--rules", arguments->files,
-          "Rule file, 'builtin' or 'generated', instead of the built-in rules; may be repeated")
-      ->type_name("FILE")
-      ->expected(1)
-      ->take_all();
+  add_repeated(
+      *command, "--rules", arguments->files, "FILE",
+      "Rule file, 'builtin' or 'generated', instead of the built-in rules; may be repeated");
   add_extent_options(*command, arguments->extents);
   takes_standard_output(command->add_option(
       "-o,--out", arguments->out,

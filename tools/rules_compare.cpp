@@ -12,7 +12,6 @@
 #include "core/rulekit/taso/compare.h"
 #include "core/rules/rule.h"
 #include "tools/command.h"
-#include "tools/common.h"
 #include "tools/help.h"
 
 namespace reverie {

@@ -11,7 +11,6 @@
 #include "core/rulekit/prove/prove.h"
 #include "core/rulekit/verify/example_check.h"
 #include "core/rulekit/verify/write_proofs.h"
-#include "core/rules/pattern.h"
 #include "core/rules/rule.h"
 #include "tools/command.h"
 #include "tools/help.h"

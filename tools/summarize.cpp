@@ -130,10 +130,8 @@ void register_summarize(CLI::App& app) {
   command->add_option("--strata", summary.strata, "Field whose values are tasks")
       ->capture_default_str();
   command->add_option("--versus", summary.versus, "Method that the others are compared with");
-  command->add_option("--where", options->conditions, "Of the runs only these; may be repeated")
-      ->type_name("FIELD=VALUE[,VALUE...]")
-      ->expected(1)
-      ->take_all();
+  add_repeated(*command, "--where", options->conditions, "FIELD=VALUE[,VALUE...]",
+               "Of the runs only these; may be repeated");
   command
       ->add_option("--at", options->at,
                    "The runs as their traces have them there; base and best known of a gap are "

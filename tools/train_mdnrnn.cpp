@@ -5,7 +5,6 @@
 #include <optional>
 
 #include "core/base/error.h"
-#include "core/base/json.h"
 #include "core/base/run_directory.h"
 #include "env/translated.h"
 #include "tools/command.h"
@@ -103,9 +102,7 @@ void run(const Options& options) {
   fmt::print("{}\n", line.dump());
 }
 
-}  // namespace
-
-void register_train_mdnrnn(CLI::App& app) {
+void add_to(CLI::App& app) {
   auto options = std::make_shared<Options>();
   CLI::App* command = app.add_subcommand(
       "train_mdnrnn",
@@ -123,4 +120,7 @@ void register_train_mdnrnn(CLI::App& app) {
   command->callback([options] { run(*options); });
 }
 
+const bool kAdded = add_learning_command("train_mdnrnn", add_to);
+
+}  // namespace
 }  // namespace reverie

@@ -61,9 +61,7 @@ void run(const Options& options) {
   fmt::print("{}\n", line.dump());
 }
 
-}  // namespace
-
-void register_train_vae(CLI::App& app) {
+void add_to(CLI::App& app) {
   auto options = std::make_shared<Options>();
   CLI::App* command = app.add_subcommand(
       "train_vae",
@@ -75,4 +73,7 @@ void register_train_vae(CLI::App& app) {
   command->callback([options] { run(*options); });
 }
 
+const bool kAdded = add_learning_command("train_vae", add_to);
+
+}  // namespace
 }  // namespace reverie

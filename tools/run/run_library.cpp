@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cstring>
 #include <deque>
 #include <exception>
 #include <map>
@@ -11,7 +10,6 @@
 #include <string>
 #include <vector>
 
-#include "core/base/error.h"
 #include "core/cost/cost_model.h"
 #include "core/cost/machine.h"
 #include "core/onnx/import.h"
