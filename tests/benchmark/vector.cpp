@@ -55,9 +55,11 @@ void RewriteVectorStep(benchmark::State& state) {
   std::filesystem::remove(file);
 }
 
-BENCHMARK_CAPTURE(VectorStep, knapsack, "knapsack", "")->UseRealTime();
-BENCHMARK_CAPTURE(VectorStep, placement, "placement", "generate:layers:200:1")->UseRealTime();
-BENCHMARK(RewriteVectorStep)->UseRealTime();
+BENCHMARK_CAPTURE(VectorStep, knapsack, "knapsack", "")->MeasureProcessCPUTime()->UseRealTime();
+BENCHMARK_CAPTURE(VectorStep, placement, "placement", "generate:layers:200:1")
+    ->MeasureProcessCPUTime()
+    ->UseRealTime();
+BENCHMARK(RewriteVectorStep)->MeasureProcessCPUTime()->UseRealTime();
 
 }  // namespace
 }  // namespace reverie::bench

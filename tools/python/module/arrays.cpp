@@ -54,44 +54,57 @@ PaddedArrays::PaddedArrays(const ArrayLayout& layout, const ActionNumbers& numbe
       action_mask_(array<int8_t>({numbers.size()})) {}
 
 int PaddedArrays::write(int row, const Observation& observation) {
-  const GraphFeatures& graph = observation.graph;
-  const int64_t nodes = layout_.max_nodes, edges = layout_.max_edges, actions = numbers_.size();
-  const auto begin = [&]<class T>(py::array_t<T>& array, int64_t size) {
-    T* first = row_of(array, row, size);
-    std::fill_n(first, size, T{0});
-    return first;
-  };
-  const int kept = std::min(graph.node_count(), layout_.max_nodes);
-  const auto count = static_cast<size_t>(kept);
-  copy_features(std::span(graph.nodes).first(count * static_cast<size_t>(layout_.node_features)),
-                begin(x_, nodes * layout_.node_features));
-  std::copy_n(graph.node_types.begin(), kept, begin(node_type_, nodes));
-  std::copy_n(graph.node_entities.begin(), kept, begin(node_entity_, nodes));
-  std::fill_n(begin(node_mask_, nodes), kept, int8_t{1});
+  const int kept = std::min(observation.graph.node_count(), layout_.max_nodes);
+  write_nodes(row, observation.graph, kept);
+  write_edges(row, observation.graph, kept);
+  write_actions(row, observation);
+  return observation.graph.node_count() - kept;
+}
 
-  int64_t* const senders = begin(edge_index_, 2 * edges);
+void PaddedArrays::write_nodes(int row, const GraphFeatures& graph, int kept) {
+  const int64_t nodes = layout_.max_nodes, features = int64_t{kept} * layout_.node_features;
+  float* const x = row_of(x_, row, nodes * layout_.node_features);
+  copy_features(std::span(graph.nodes).first(static_cast<size_t>(features)), x);
+  std::fill(x + features, x + nodes * layout_.node_features, 0.0f);
+  int64_t* const types = row_of(node_type_, row, nodes);
+  std::fill(std::copy_n(graph.node_types.begin(), kept, types), types + nodes, 0);
+  int64_t* const entities = row_of(node_entity_, row, nodes);
+  std::fill(std::copy_n(graph.node_entities.begin(), kept, entities), entities + nodes, 0);
+  int8_t* const mask = row_of(node_mask_, row, nodes);
+  std::fill(std::fill_n(mask, kept, int8_t{1}), mask + nodes, int8_t{0});
+}
+
+void PaddedArrays::write_edges(int row, const GraphFeatures& graph, int kept) {
+  const int64_t edges = layout_.max_edges, width = layout_.edge_features;
+  int64_t* const senders = row_of(edge_index_, row, 2 * edges);
   int64_t* const receivers = senders + edges;
-  float* const edge_attr = begin(edge_attr_, edges * layout_.edge_features);
-  int8_t* const edge_mask = begin(edge_mask_, edges);
-  const auto width = static_cast<size_t>(layout_.edge_features);
-  int64_t place = 0;
-  for (size_t edge = 0; edge < graph.senders.size() && place < edges; ++edge) {
+  float* const features = row_of(edge_attr_, row, edges * width);
+  int64_t count = 0;
+  for (size_t edge = 0; edge < graph.senders.size() && count < edges; ++edge) {
     if (graph.senders[edge] >= kept || graph.receivers[edge] >= kept) continue;
-    senders[place] = graph.senders[edge];
-    receivers[place] = graph.receivers[edge];
-    copy_features(std::span(graph.edges).subspan(edge * width, width),
-                  edge_attr + place * layout_.edge_features);
-    edge_mask[place++] = 1;
+    senders[count] = graph.senders[edge];
+    receivers[count] = graph.receivers[edge];
+    const auto size = static_cast<size_t>(width);
+    copy_features(std::span(graph.edges).subspan(edge * size, size), features + count++ * width);
   }
+  std::fill(senders + count, senders + edges, 0);
+  std::fill(receivers + count, receivers + edges, 0);
+  std::fill(features + count * width, features + edges * width, 0.0f);
+  int8_t* const mask = row_of(edge_mask_, row, edges);
+  std::fill(std::fill_n(mask, count, int8_t{1}), mask + edges, int8_t{0});
+}
 
-  int8_t* const action_mask = begin(action_mask_, actions);
-  float* const action_attr = begin(action_attr_, actions * layout_.action_features);
+void PaddedArrays::write_actions(int row, const Observation& observation) {
+  const int64_t actions = numbers_.size(), width = layout_.action_features;
+  int8_t* const mask = row_of(action_mask_, row, actions);
+  float* const features = row_of(action_attr_, row, actions * width);
+  std::fill_n(mask, actions, int8_t{0});
+  std::fill_n(features, actions * width, 0.0f);
   numbers_.visit(observation.mask, [&](int number, const Action& action) {
-    action_mask[number] = 1;
+    mask[number] = 1;
     copy_features(features_of(observation, action, layout_.action_features),
-                  action_attr + number * layout_.action_features);
+                  features + number * width);
   });
-  return graph.node_count() - kept;
 }
 
 py::dict PaddedArrays::dict() const {

@@ -37,6 +37,9 @@ class PaddedArrays {
   py::dict dict() const;
 
  private:
+  void write_nodes(int row, const GraphFeatures& graph, int kept);
+  void write_edges(int row, const GraphFeatures& graph, int kept);
+  void write_actions(int row, const Observation& observation);
   template <class T>
   py::array_t<T> array(std::vector<py::ssize_t> shape) const;
 

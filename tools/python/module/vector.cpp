@@ -93,7 +93,7 @@ void NumberedVector::advance(Slot& slot, int64_t number, uint64_t seed) const {
   slot.truncated = truncated;
 }
 
-void NumberedVector::check(const std::vector<int64_t>& actions, bool strict) const {
+void NumberedVector::check(std::span<const int64_t> actions, bool strict) const {
   for (size_t i = 0; i < slots_.size(); ++i) {
     if (slots_[i].shown.start < 0) throw InputError("reset comes before the first step");
     const bool waits = slots_[i].over() && autoreset_ != Autoreset::kSameStep;
@@ -117,20 +117,24 @@ py::dict NumberedVector::dict_of(const Observation& observation) const {
   return arrays.dict();
 }
 
-py::dict NumberedVector::observations() {
-  const auto write_all = [&](const auto& write) {
+py::dict NumberedVector::observations(const std::function<void(size_t slot)>& advance) {
+  const auto for_all = [&](const auto& work) {
     const py::gil_scoped_release release;
-    pool_.run(slots_.size(), [&](size_t i, int) { write(static_cast<int>(i)); });
+    pool_.run(slots_.size(), [&](size_t i, int) { work(i); });
   };
-  std::vector<const Observation*> all;
-  for (const Slot& slot : slots_) all.push_back(&slot.shown.observation);
   if (padded_) {
     PaddedArrays arrays(layout_, numbers_, size());
-    write_all([&](int row) { arrays.write(row, *all[static_cast<size_t>(row)]); });
+    for_all([&](size_t i) {
+      advance(i);
+      arrays.write(static_cast<int>(i), slots_[i].shown.observation);
+    });
     return arrays.dict();
   }
+  for_all(advance);
+  std::vector<const Observation*> all;
+  for (const Slot& slot : slots_) all.push_back(&slot.shown.observation);
   GraphArrays arrays(layout_, numbers_, all, true);
-  write_all([&](int row) { arrays.write(row); });
+  for_all([&](size_t i) { arrays.write(static_cast<int>(i)); });
   return arrays.dict();
 }
 
@@ -145,31 +149,27 @@ py::tuple NumberedVector::finals() const {
   return py::make_tuple(last, infos.dict());
 }
 
-py::tuple NumberedVector::reset(const std::vector<uint64_t>& seeds,
-                                const std::vector<bool>& chosen) {
-  {
-    const py::gil_scoped_release release;
-    pool_.run(slots_.size(), [&](size_t i, int) {
-      slots_[i].ended.reset();
-      if (chosen[i]) begin(slots_[i], seeds[i]);
-    });
-  }
+py::tuple NumberedVector::reset(std::span<const int64_t> seeds, std::span<const bool> chosen) {
+  REVERIE_CHECK(seeds.size() == slots_.size() && chosen.size() == slots_.size());
+  const py::dict observed = observations([&](size_t i) {
+    slots_[i].ended.reset();
+    if (chosen[i]) begin(slots_[i], static_cast<uint64_t>(seeds[i]));
+  });
   Infos infos(spec(), size());
   for (int row = 0; row < size(); ++row)
     if (chosen[static_cast<size_t>(row)]) infos.write(row, at(row).shown);
-  return py::make_tuple(observations(), infos.dict());
+  return py::make_tuple(observed, infos.dict());
 }
 
-py::tuple NumberedVector::step(const std::vector<int64_t>& actions,
-                               const std::vector<uint64_t>& seeds, bool strict) {
+py::tuple NumberedVector::step(std::span<const int64_t> actions, std::span<const int64_t> seeds,
+                               bool strict) {
   check(actions, strict);
-  {
-    const py::gil_scoped_release release;
-    pool_.run(slots_.size(), [&](size_t i, int) {
-      if (autoreset_ == Autoreset::kSameStep) slots_[i].terminated = slots_[i].truncated = false;
-      advance(slots_[i], actions[i], seeds[i]);
-    });
-  }
+  REVERIE_CHECK(actions.size() == slots_.size() && seeds.size() == slots_.size());
+  check(actions, strict);
+  const py::dict observed = observations([&](size_t i) {
+    if (autoreset_ == Autoreset::kSameStep) slots_[i].terminated = slots_[i].truncated = false;
+    advance(slots_[i], actions[i], static_cast<uint64_t>(seeds[i]));
+  });
   Infos infos(spec(), size());
   py::array_t<double> rewards(size());
   py::array_t<bool> terminated(size()), truncated(size()), began(size());
@@ -183,13 +183,24 @@ py::tuple NumberedVector::step(const std::vector<int64_t>& actions,
     began.mutable_at(row) = slot.began;
     any_ended |= slot.ended.has_value();
   }
-  return py::make_tuple(observations(), rewards, terminated, truncated, infos.dict(), began,
+  return py::make_tuple(observed, rewards, terminated, truncated, infos.dict(), began,
                         any_ended ? py::object(finals()) : py::none());
 }
 
 EpisodeSolution NumberedVector::solution(int slot) const {
   return {origin_, at(slot).shown.start, *at(slot).environment};
 }
+
+namespace {
+
+using Numbers = py::array_t<int64_t, py::array::c_style | py::array::forcecast>;
+
+template <class Array>
+auto span_of(const Array& array) {
+  return std::span(array.data(), static_cast<size_t>(array.size()));
+}
+
+}  // namespace
 
 void bind_vector(py::module_& module) {
   using Vector = NumberedVector;
@@ -200,8 +211,18 @@ void bind_vector(py::module_& module) {
   py::class_<Vector>(module, "VectorEnvironment", "Environments that step together on threads.")
       .def(py::init<const NumberedEnvironment&, int, int, bool, Autoreset>(), py::arg("prototype"),
            py::arg("slots"), py::arg("workers"), py::arg("padded"), py::arg("autoreset"))
-      .def("reset", &Vector::reset, py::arg("seeds"), py::arg("chosen"))
-      .def("step", &Vector::step, py::arg("actions"), py::arg("seeds"), py::arg("strict"))
+      .def(
+          "reset",
+          [](Vector& one, const Numbers& seeds, const py::array_t<bool>& chosen) {
+            return one.reset(span_of(seeds), span_of(chosen));
+          },
+          py::arg("seeds"), py::arg("chosen"))
+      .def(
+          "step",
+          [](Vector& one, const Numbers& actions, const Numbers& seeds, bool strict) {
+            return one.step(span_of(actions), span_of(seeds), strict);
+          },
+          py::arg("actions"), py::arg("seeds"), py::arg("strict"))
       .def("describe", &Vector::describe, py::arg("slot"))
       .def("solution", &Vector::solution, py::arg("slot"));
 }

@@ -1,8 +1,10 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -25,13 +27,12 @@ class NumberedVector {
 
   /// Seeds of all; those of the slots that are not `chosen` are not used. Returns observations and
   /// infos of all.
-  py::tuple reset(const std::vector<uint64_t>& seeds, const std::vector<bool>& chosen);
+  py::tuple reset(std::span<const int64_t> seeds, std::span<const bool> chosen);
   /// `seeds`: of episodes that begin now. Returns observations, rewards, ends, infos, whether a
   /// seed was used, and of the episodes that ended in the same step the last observations (by slot,
   /// None elsewhere) and infos. InputError, and no step, for an action that is not valid where
   /// `strict`, and for an episode that is over where nothing begins the next.
-  py::tuple step(const std::vector<int64_t>& actions, const std::vector<uint64_t>& seeds,
-                 bool strict);
+  py::tuple step(std::span<const int64_t> actions, std::span<const int64_t> seeds, bool strict);
   int size() const { return static_cast<int>(slots_.size()); }
   EpisodeSolution solution(int slot) const;
   std::string describe(int slot) const { return at(slot).environment->describe(); }
@@ -59,10 +60,11 @@ class NumberedVector {
   std::optional<Action> action_of(const Slot& slot, int64_t number) const {
     return numbers_.action(slot.shown.observation.mask, number);
   }
-  void check(const std::vector<int64_t>& actions, bool strict) const;
+  void check(std::span<const int64_t> actions, bool strict) const;
   void begin(Slot& slot, uint64_t seed) const;
   void advance(Slot& slot, int64_t number, uint64_t seed) const;
-  py::dict observations();
+  /// Calls `advance` for each slot, on threads, and shows what all have then.
+  py::dict observations(const std::function<void(size_t slot)>& advance);
   py::dict dict_of(const Observation& observation) const;
   py::tuple finals() const;
 

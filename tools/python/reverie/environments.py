@@ -112,9 +112,9 @@ def start_of(spec: Spec, options: dict[str, Any] | None) -> int | None:
     return spec.starts.index(name)
 
 
-def draw(generator: np.random.Generator) -> int:
-    """A number that `seed_of` makes a seed of."""
-    return int(generator.integers(2**62))
+def draws(generator: np.random.Generator, count: int) -> list[int]:
+    """Numbers that `seed_of` makes seeds of; the same whether drawn together or one by one."""
+    return generator.integers(2**62, size=count).tolist()
 
 
 def seed_of(drawn: int, starts: int, start: int | None) -> int:
@@ -219,7 +219,9 @@ class Environment(Env):
         """Begins an episode, at a start state that the seed or options={"start": NAME} chooses."""
         super().reset(seed=seed)
         start = start_of(self.environment_spec, options)
-        self._core.reset(seed_of(draw(self.np_random), len(self.environment_spec.starts), start))
+        self._core.reset(
+            seed_of(draws(self.np_random, 1)[0], len(self.environment_spec.starts), start)
+        )
         return self._observe()
 
     def step(self, action: Any) -> tuple[Any, float, bool, bool, dict[str, Any]]:

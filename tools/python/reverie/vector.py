@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from typing import Any, Sequence
+from typing import Any, Iterator, Sequence
 
 import numpy as np
 
@@ -14,7 +14,7 @@ from .environments import (
     Solution,
     Spec,
     core_of,
-    draw,
+    draws,
     kind_of,
     require_observation,
     seed_of,
@@ -29,6 +29,13 @@ _MODES = {
     AutoresetMode.SAME_STEP: _core.Autoreset.SAME_STEP,
     AutoresetMode.DISABLED: _core.Autoreset.DISABLED,
 }
+
+
+def _draws(seed: int | None) -> Iterator[int]:
+    """What `draw` draws one by one, several at a time."""
+    generator = random_generator(seed)
+    while True:
+        yield from draws(generator, 16)
 
 
 class VectorEnvironment(VectorEnv):
@@ -88,8 +95,8 @@ class VectorEnvironment(VectorEnv):
             observation == "padded",
             _MODES[self.autoreset_mode],
         )
-        self._generators = [random_generator(None) for _ in range(num_envs)]
-        self._drawn = [draw(generator) for generator in self._generators]  # of next episodes
+        self._streams = [_draws(None) for _ in range(num_envs)]
+        self._drawn = np.array([next(stream) for stream in self._streams])  # of next episodes
         self._mask = np.zeros((num_envs, core.actions), np.int8)
 
     def reset(
@@ -107,10 +114,10 @@ class VectorEnvironment(VectorEnv):
         start = start_of(self.environment_spec, options)
         for i, given in enumerate(self._all_seeds(seed)):
             if chosen[i] and given is not None:
-                self._generators[i] = random_generator(given)
-                self._drawn[i] = draw(self._generators[i])
-        seeds = [seed_of(drawn, len(self._starts), start) for drawn in self._drawn]
-        observation, infos = self._core.reset(seeds, chosen.tolist())
+                self._streams[i] = _draws(given)
+                self._drawn[i] = next(self._streams[i])
+        seeds = np.array([seed_of(int(one), len(self._starts), start) for one in self._drawn])
+        observation, infos = self._core.reset(seeds, chosen)
         self._draw_again(chosen)
         return self._told(observation, infos, chosen)
 
@@ -120,7 +127,7 @@ class VectorEnvironment(VectorEnv):
         if numbers.shape != (self.num_envs,):
             raise InputError(f"actions are of shape {numbers.shape}, not ({self.num_envs},)")
         observation, rewards, terminated, truncated, infos, began, finals = self._core.step(
-            numbers.tolist(), self._drawn, self.strict
+            numbers, self._drawn, self.strict
         )
         self._draw_again(began)
         told, infos = self._told(observation, infos, np.ones(self.num_envs, bool))
@@ -169,14 +176,14 @@ class VectorEnvironment(VectorEnv):
 
     def _draw_again(self, used: np.ndarray) -> None:
         for i in np.flatnonzero(used):
-            self._drawn[i] = draw(self._generators[i])
+            self._drawn[i] = next(self._streams[i])
 
     def _told(
         self, observation: dict[str, Any], infos: dict[str, Any], present: np.ndarray
     ) -> tuple[Any, dict[str, Any]]:
         self._mask = infos["action_mask"] = observation["action_mask"]
         infos["start"] = self._starts[infos["start"]]
-        infos.update({f"_{key}": present.copy() for key in tuple(infos)})
+        infos.update({f"_{key}": present for key in tuple(infos)})
         return observation if self.observation == "padded" else Graph(observation), infos
 
     def _add_finals(
@@ -190,8 +197,8 @@ class VectorEnvironment(VectorEnv):
             last[i] = one if self.observation == "padded" else Graph(one)
             final["action_mask"][i] = one["action_mask"]
         final["start"] = self._starts[final["start"]]
-        final.update({f"_{key}": ended.copy() for key in tuple(final)})
-        infos.update(final_obs=last, _final_obs=ended, final_info=final, _final_info=ended.copy())
+        final.update({f"_{key}": ended for key in tuple(final)})
+        infos.update(final_obs=last, _final_obs=ended, final_info=final, _final_info=ended)
 
 
 def _class_of(kind: str) -> type[VectorEnvironment]:
