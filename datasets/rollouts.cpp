@@ -177,13 +177,6 @@ Observation Rollouts::state(int index) const {
 const std::vector<Episode>& Rollouts::episodes() const { return impl_->episodes; }
 Split Rollouts::split(int episode) const { return impl_->splits.at(static_cast<size_t>(episode)); }
 
-std::vector<int> Rollouts::episodes_in(Split split) const {
-  std::vector<int> result;
-  for (size_t i = 0; i < impl_->splits.size(); ++i)
-    if (impl_->splits[i] == split) result.push_back(static_cast<int>(i));
-  return result;
-}
-
 uint64_t Rollouts::fingerprint() const { return impl_->fingerprint; }
 
 }  // namespace reverie

@@ -39,7 +39,6 @@ class Rollouts {
   const std::vector<Episode>& episodes() const;
   /// By episode and by start graph, decided when collected; the same for every reader.
   Split split(int episode) const;
-  std::vector<int> episodes_in(Split split) const;
   /// Names the content: equal data gives equal fingerprints.
   uint64_t fingerprint() const;
 

@@ -1,6 +1,5 @@
 #include <algorithm>
 
-#include "core/base/error.h"
 #include "datasets/state_table.h"
 
 namespace reverie {

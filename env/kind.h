@@ -12,15 +12,9 @@
 
 namespace reverie {
 
-/// Which environment a run is about; the section "env" of every step's configuration. Each kind has
-/// a section of its own.
-struct EnvironmentConfig {
-  std::string kind = "rewrite";
-  std::vector<std::string> inputs;
-  int horizon = 0;
-  ConfigSections sections;  ///< by kind
-
-  EnvironmentConfig();
+/// Sections of a configuration by kind.
+struct KindSections {
+  ConfigSections sections;
 
   /// The section of the kind that C::kKind names.
   template <class C>
@@ -31,6 +25,16 @@ struct EnvironmentConfig {
   const C& of() const {
     return sections.of<C>(C::kKind);
   }
+};
+
+/// Which environment a run is about; the section "env" of every step's configuration. Each kind has
+/// a section of its own.
+struct EnvironmentConfig : KindSections {
+  std::string kind = "rewrite";
+  std::vector<std::string> inputs;
+  int horizon = 0;
+
+  EnvironmentConfig();
 
   template <class V>
   void fields(V& v) {
@@ -48,19 +52,8 @@ struct EnvironmentConfig {
 
 /// What an evaluation takes that only one kind knows; a kind that has need of it has a section of
 /// its own.
-struct TaskConfig {
-  ConfigSections sections;  ///< by kind
-
+struct TaskConfig : KindSections {
   TaskConfig();
-
-  template <class C>
-  C& of() {
-    return sections.of<C>(C::kKind);
-  }
-  template <class C>
-  const C& of() const {
-    return sections.of<C>(C::kKind);
-  }
 
   template <class V>
   void fields(V& v) {

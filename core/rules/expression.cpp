@@ -5,8 +5,6 @@
 #include <numeric>
 #include <unordered_map>
 
-#include "core/base/error.h"
-
 namespace reverie {
 namespace {
 
@@ -319,46 +317,25 @@ Result keeps_order(const ExprScope& scope, Args args) {
 
 // --- Tensors ------------------------------------------------------------------------------------
 
-Result shape(const ExprScope& scope, Args args) {
+/// What kRead says of a tensor's type.
+template <auto kRead>
+Result of_type(const ExprScope& scope, Args args) {
   const auto t = type(scope, args[0]);
-  return t ? Result(t->shape) : Result{};
+  return t ? Result(kRead(*t)) : Result{};
 }
 
-Result rank(const ExprScope& scope, Args args) {
-  const auto t = type(scope, args[0]);
-  return t ? Result(static_cast<int64_t>(t->shape.size())) : Result{};
-}
+int64_t rank_of(const ExprType& type) { return static_cast<int64_t>(type.shape.size()); }
+std::string dtype_of(const ExprType& type) { return std::string(name_of(type.dtype)); }
 
-Result size(const ExprScope& scope, Args args) {
-  const auto t = type(scope, args[0]);
-  return t ? Result(element_count(t->shape)) : Result{};
-}
-
-Result dtype(const ExprScope& scope, Args args) {
-  const auto t = type(scope, args[0]);
-  return t ? Result(std::string(name_of(t->dtype))) : Result{};
-}
-
-Result is_float(const ExprScope& scope, Args args) {
-  const auto t = type(scope, args[0]);
-  return t ? Result(int64_t{is_floating(t->dtype)}) : Result{};
-}
-
-Result dim(const ExprScope& scope, Args args) {
-  const auto t = type(scope, args[0]);
-  const auto index = integer(scope, args[1]);
-  if (!t || !index) return {};
-  const auto at = position(*index, t->shape.size());
-  return at ? Result(t->shape[*at]) : Result{};
-}
-
-/// axis(x, a): the axis that a names in x, counted from the front.
+/// axis(x, a): the axis that a names in x, counted from the front. dim(x, a): its extent.
+template <bool kExtent>
 Result axis(const ExprScope& scope, Args args) {
   const auto t = type(scope, args[0]);
   const auto index = integer(scope, args[1]);
   if (!t || !index) return {};
   const auto at = position(*index, t->shape.size());
-  return at ? Result(static_cast<int64_t>(*at)) : Result{};
+  if (!at) return {};
+  return kExtent ? t->shape[*at] : static_cast<int64_t>(*at);
 }
 
 /// dims(xs, a): the extents of all tensors of a sequence along axis a.
@@ -468,13 +445,14 @@ const std::vector<ExprFunction>& functions() {
       {"inverse", 1, 1, 0, false, inverse},
       {"keeps_order", 2, 2, 0, false, keeps_order},
       {"broadcast", 2, 2, 0, false, broadcast_shape},
-      {"shape", 1, 1, 1, false, shape},
-      {"rank", 1, 1, 1, false, rank},
-      {"size", 1, 1, 1, false, size},
-      {"dtype", 1, 1, 1, false, dtype},
-      {"is_float", 1, 1, 1, false, is_float},
-      {"dim", 2, 2, 1, false, dim},
-      {"axis", 2, 2, 1, false, axis},
+      {"shape", 1, 1, 1, false, of_type<[](const ExprType& t) { return t.shape; }>},
+      {"rank", 1, 1, 1, false, of_type<rank_of>},
+      {"size", 1, 1, 1, false, of_type<[](const ExprType& t) { return element_count(t.shape); }>},
+      {"dtype", 1, 1, 1, false, of_type<dtype_of>},
+      {"is_float", 1, 1, 1, false,
+       of_type<[](const ExprType& t) { return int64_t{is_floating(t.dtype)}; }>},
+      {"dim", 2, 2, 1, false, axis<true>},
+      {"axis", 2, 2, 1, false, axis<false>},
       {"dims", 2, 2, 1, false, dims},
       {"count", 1, 1, 1, false, count},
       {"present", 1, 1, 1, false, present},

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 
-#include "core/base/error.h"
 #include "core/base/files.h"
 #include "core/base/stopwatch.h"
 #include "core/base/words.h"

@@ -1,6 +1,5 @@
 #include <algorithm>
 #include <cmath>
-#include <limits>
 
 #include "core/exec/reference/indexing.h"
 #include "core/exec/reference/kernels.h"
@@ -38,7 +37,9 @@ double saturated(double x, DType dtype) {
   return std::isnan(x) ? low : std::clamp(x, low, low + 255);
 }
 
-std::vector<Tensor> quantize_linear(const KernelCall& call) {
+/// Each element x with its scale and zero point.
+template <class F>
+std::vector<Tensor> linear(const KernelCall& call, const F& f) {
   const TensorType& type = call.outputs[0];
   const auto axis = static_cast<size_t>(call.attributes.integer("axis"));
   const Numbers scale = numbers_of(call, 1, type.shape, axis);
@@ -48,24 +49,19 @@ std::vector<Tensor> quantize_linear(const KernelCall& call) {
   const auto out = result.data<double>();
   for (size_t i = 0; i < x.size(); ++i) {
     const auto at = static_cast<int64_t>(i);
-    out[i] = saturated(rounded(x[i] / scale.at(at)) + zero.at(at), type.dtype);
+    out[i] = f(x[i], scale.at(at), zero.at(at));
   }
   return {result.cast(type.dtype)};
 }
 
+std::vector<Tensor> quantize_linear(const KernelCall& call) {
+  return linear(call, [dtype = call.outputs[0].dtype](double x, double scale, double zero) {
+    return saturated(rounded(x / scale) + zero, dtype);
+  });
+}
+
 std::vector<Tensor> dequantize_linear(const KernelCall& call) {
-  const TensorType& type = call.outputs[0];
-  const auto axis = static_cast<size_t>(call.attributes.integer("axis"));
-  const Numbers scale = numbers_of(call, 1, type.shape, axis);
-  const Numbers zero = numbers_of(call, 2, type.shape, axis);
-  const std::vector<double> x = call.inputs[0].to_doubles();
-  Tensor result = doubles(type.shape);
-  const auto out = result.data<double>();
-  for (size_t i = 0; i < x.size(); ++i) {
-    const auto at = static_cast<int64_t>(i);
-    out[i] = (x[i] - zero.at(at)) * scale.at(at);
-  }
-  return {result.cast(type.dtype)};
+  return linear(call, [](double x, double scale, double zero) { return (x - zero) * scale; });
 }
 
 /// ONNX operator specification, DynamicQuantizeLinear: the range of x, made to hold 0, becomes 0 to

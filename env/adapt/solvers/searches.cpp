@@ -1,4 +1,3 @@
-#include "core/base/stopwatch.h"
 #include "env/adapt/adapt_task.h"
 
 namespace reverie {

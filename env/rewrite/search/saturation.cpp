@@ -91,8 +91,8 @@ class Round {
   /// Descends while there is time; what was found until then counts.
   void consider(const Extraction& extraction, Selection selection) {
     if (!Follower(extraction.problem()).cost(selection)) return;
-    keep(extraction, descend(extraction.problem(), std::move(selection),
-                             [this] { return run_.out_of_time(); }));
+    keep(extraction, select_by_descent(extraction.problem(), std::move(selection),
+                                       [this] { return run_.out_of_time(); }));
   }
 
   void keep(const Extraction& extraction, const Selection& selection) {

@@ -109,8 +109,8 @@ struct RuleLists {
 /// that the order of rewrites does not matter. Conditions on uses are not looked at. There is no
 /// path: the result is the graph. An expansion is an iteration over all rules, a candidate a match
 /// applied; those of greedy search, the first best, come on top. Taken out bottom-up
-/// (select_bottom_up) and by descent (descend) from there and from the start; with `solve` at the
-/// end the best graph of all by an integer linear program (extract_by_ilp).
+/// (select_bottom_up) and by descent (select_by_descent) from there and from the start; with
+/// `solve` at the end the best graph of all by an integer linear program (extract_by_ilp).
 struct Saturation : SaturationOptions {
   /// Greedy search comes first.
   bool greedy_first = true;

@@ -218,8 +218,8 @@ class Descent {
 
 }  // namespace
 
-Selection descend(const ExtractionProblem& problem, Selection selection,
-                  const OutOfTime& out_of_time) {
+Selection select_by_descent(const ExtractionProblem& problem, Selection selection,
+                            const OutOfTime& out_of_time) {
   Descent descent(problem, std::move(selection));
   while (descent.sweep(out_of_time)) {
   }

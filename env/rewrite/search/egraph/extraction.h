@@ -69,7 +69,7 @@ Selection select_bottom_up(const ExtractionProblem& problem, const Selection& se
 /// Lowers the cost of `selection`, which must have one, until no step gains. A step takes a node
 /// for all needed classes that it computes, with the least further inputs that it needs; a node
 /// with several outputs also for what comes of them for free. Does not raise the cost.
-Selection descend(const ExtractionProblem& problem, Selection selection,
-                  const OutOfTime& out_of_time);
+Selection select_by_descent(const ExtractionProblem& problem, Selection selection,
+                            const OutOfTime& out_of_time);
 
 }  // namespace reverie

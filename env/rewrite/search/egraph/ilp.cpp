@@ -10,8 +10,6 @@
 #include <OsiClpSolverInterface.hpp>
 #include <algorithm>
 #include <chrono>
-#include <cmath>
-#include <memory>
 
 #include "core/base/error.h"
 #include "env/rewrite/search/egraph/cycles.h"

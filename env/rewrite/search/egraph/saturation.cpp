@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <utility>
 
-#include "core/base/error.h"
 #include "core/base/hash.h"
 #include "core/rules/instance_key.h"
 

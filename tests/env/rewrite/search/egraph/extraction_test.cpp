@@ -76,7 +76,7 @@ TEST(BottomUp, NeverClosesACycleOfFreeNodes) {
 
 TEST(Descend, FindsWhatIsShared) {
   const ExtractionProblem problem = merged_products();
-  const Selection selection = descend(problem, {0, 1, 2, 3}, kNever);
+  const Selection selection = select_by_descent(problem, {0, 1, 2, 3}, kNever);
   EXPECT_EQ(Follower(problem).cost(selection), 14);
 }
 
@@ -91,13 +91,13 @@ TEST(Descend, FindsWhatIsSharedThroughFreeNodes) {
                                                 {0, {4}, {1}, {}},
                                                 {0, {5}, {2}, {}}},
                                                {1, 2});
-  const Selection selection = descend(problem, select_bottom_up(problem), kNever);
+  const Selection selection = select_by_descent(problem, select_bottom_up(problem), kNever);
   EXPECT_EQ(Follower(problem).cost(selection), 14);
 }
 
 TEST(Descend, EndsWhenTheTimeIsOver) {
   const ExtractionProblem problem = merged_products();
-  const Selection selection = descend(problem, {0, 1, 2, 3}, [] { return true; });
+  const Selection selection = select_by_descent(problem, {0, 1, 2, 3}, [] { return true; });
   EXPECT_EQ(Follower(problem).cost(selection), 20);
 }
 
@@ -113,7 +113,7 @@ TEST(Extraction, GreedyIsPossibleAndNeverBelowTheOptimum) {
     const Selection start = select_bottom_up(problem);
     const auto greedy = follower.cost(start);
     ASSERT_TRUE(greedy.has_value()) << seed;
-    const auto better = follower.cost(descend(problem, start, kNever));
+    const auto better = follower.cost(select_by_descent(problem, start, kNever));
     ASSERT_TRUE(better.has_value()) << seed;
     EXPECT_GE(*greedy, *better) << seed;
     EXPECT_GE(*better, *least) << seed;
