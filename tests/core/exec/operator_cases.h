@@ -1,96 +1,13 @@
 #pragma once
 
-#include <functional>
 #include <set>
 #include <string>
 #include <vector>
 
-#include "core/base/random.h"
-#include "core/exec/executor.h"
+#include "tests/core/exec/operator_case.h"
+#include "tests/core/exec/transformer_cases.h"
 
 namespace reverie::testing {
-
-/// A graph of one operator and what to feed it.
-struct OperatorCase {
-  std::string name;
-  Graph graph;
-  double low = -1;  ///< range of floating inputs and weights
-  double high = 1;
-};
-
-inline TensorType f32(Shape shape) { return {DType::kFloat32, std::move(shape)}; }
-inline TensorType of(DType dtype, Shape shape) { return {dtype, std::move(shape)}; }
-
-/// Elements uniform in [low, high) where floating, in [0, 3] otherwise.
-inline Tensor drawn(const TensorType& type, Rng& rng, double low, double high) {
-  Tensor values({DType::kFloat64, type.shape});
-  for (double& value : values.data<double>())
-    value = is_floating(type.dtype) ? rng.uniform(low, high) : static_cast<double>(rng.below(4));
-  return values.cast(type.dtype);
-}
-
-/// Inputs of a graph, drawn anew for each seed.
-inline std::vector<Tensor> drawn_inputs(const Graph& graph, uint64_t seed, double low = -1,
-                                        double high = 1) {
-  Rng rng(seed);
-  std::vector<Tensor> tensors;
-  for (const NodeId input : graph.inputs())
-    tensors.push_back(drawn(graph.type(graph.output(input)), rng, low, high));
-  return tensors;
-}
-
-class CaseBuilder {
- public:
-  CaseBuilder(std::string op, std::vector<TensorType> inputs)
-      : op_(std::move(op)), inputs_(inputs) {}
-  CaseBuilder& with(std::string_view name, AttrValue value) {
-    attributes_.set(name, std::move(value));
-    return *this;
-  }
-  /// Input `index` is a weight.
-  CaseBuilder& constant(size_t index) {
-    constants_.push_back(index);
-    return *this;
-  }
-  CaseBuilder& named(const std::string& suffix) {
-    suffix_ = "_" + suffix;
-    return *this;
-  }
-  CaseBuilder& within(double low, double high) {
-    low_ = low;
-    high_ = high;
-    return *this;
-  }
-  operator OperatorCase() const {  // NOLINT: lists of cases read better
-    OperatorCase result{op_ + suffix_, {}, low_, high_};
-    Rng rng(hash_string(result.name));
-    std::vector<ValueId> values;
-    for (size_t i = 0; i < inputs_.size(); ++i) {
-      const bool constant = std::find(constants_.begin(), constants_.end(), i) != constants_.end();
-      if (!inputs_[i].known()) {
-        values.push_back({});
-      } else if (constant) {
-        values.push_back(result.graph.add_constant(
-            Weight::dense(drawn(inputs_[i], rng, low_, high_), fmt::format("w{}", i))));
-      } else {
-        values.push_back(result.graph.add_input(fmt::format("x{}", i), inputs_[i]));
-      }
-    }
-    const NodeId node = result.graph.add_node(op_named(op_), values, attributes_);
-    for (const ValueId value : result.graph.outputs(node))
-      result.graph.add_output(fmt::format("y{}", value.index), value);
-    return result;
-  }
-
- private:
-  std::string op_, suffix_;
-  std::vector<TensorType> inputs_;
-  Attributes attributes_;
-  std::vector<size_t> constants_;
-  double low_ = -1, high_ = 1;
-};
-
-using Ints = std::vector<int64_t>;
 
 inline std::vector<OperatorCase> convolution_cases() {
   const std::string relu = "relu", tanh = "tanh", sigmoid = "sigmoid";
@@ -581,108 +498,6 @@ inline std::vector<OperatorCase> uncommon_cases() {
        CaseBuilder("SpaceToDepth", {f32({1, 2, 4, 6})}).with("blocksize", int64_t{2}),
        CaseBuilder("ReverseSequence", {f32({4, 3, 2}), of(DType::kInt64, {3})})});
   return cases;
-}
-
-/// q, k and v as `perms` put their axes, then the order of the result's.
-inline CaseBuilder attention_case(std::vector<TensorType> inputs, const std::vector<Ints>& perms) {
-  return CaseBuilder("FusedAttention", std::move(inputs))
-      .with("q_perm", perms[0])
-      .with("k_perm", perms[1])
-      .with("v_perm", perms[2])
-      .with("perm", perms[3]);
-}
-
-/// What graphs are fused to on their way to a device.
-inline std::vector<OperatorCase> fused_cases() {
-  const Ints heads = {0, 2, 1, 3}, keys = {0, 2, 3, 1}, as_is = {0, 1, 2};
-  return {
-      attention_case({f32({2, 5, 4}), f32({2, 4, 7}), f32({2, 7, 6})},
-                     {as_is, as_is, as_is, as_is}),
-      attention_case({f32({2, 5, 3, 4}), f32({2, 7, 3, 4}), f32({2, 7, 3, 6}), f32({2, 1, 1, 7})},
-                     {heads, keys, heads, heads})
-          .with("scale", 0.5)
-          .named("tokens_first"),
-      attention_case({f32({2, 5, 4}), f32({2, 4, 7}), f32({2, 7, 6})},
-                     {as_is, as_is, as_is, {1, 2, 0}})
-          .named("turned"),
-      attention_case({f32({70, 2, 16}), f32({130, 2, 16}), f32({130, 2, 16}), f32({70, 130})},
-                     {{1, 0, 2}, {1, 2, 0}, {1, 0, 2}, {1, 0, 2}})
-          .with("scale", 0.25)
-          .named("long"),
-      attention_case({f32({5, 4}), f32({4, 7}), f32({7, 6})}, {{0, 1}, {0, 1}, {0, 1}, {1, 0}})
-          .named("one_head"),
-      CaseBuilder("SkipLayerNormalization", {f32({2, 5, 8}), f32({2, 5, 8}), f32({8})}),
-      CaseBuilder("SkipLayerNormalization",
-                  {f32({2, 5, 8}), f32({2, 5, 8}), f32({8}), f32({8}), f32({8})})
-          .with("epsilon", 0.01)
-          .named("all"),
-  };
-}
-
-/// Rows that ONNX got after opset 17, and rows of ONNX Runtime's.
-inline std::vector<OperatorCase> transformer_cases() {
-  return {
-      CaseBuilder("RMSNormalization", {f32({2, 5, 24}), f32({24})}),
-      CaseBuilder("RMSNormalization", {f32({2, 5, 6}), f32({1, 6})})
-          .with("axis", int64_t{1})
-          .with("epsilon", 0.1)
-          .named("two_axes"),
-      CaseBuilder("SkipLayerNormalization",
-                  {f32({2, 5, 8}), f32({5, 8}), f32({8}), f32({8}), f32({8})})
-          .with("epsilon", 0.01)
-          .named("biases"),
-      CaseBuilder("SkipLayerNormalization", {f32({5, 8}), f32({1, 8}), f32({8}), {}, f32({8})})
-          .named("matrix"),
-      CaseBuilder("SkipSimplifiedLayerNormalization",
-                  {f32({2, 5, 8}), f32({1, 5, 8}), f32({8}), f32({8})}),
-      CaseBuilder("Swish", {f32({2, 16, 3, 5})}).with("alpha", 1.702).within(-4, 4),
-      CaseBuilder("BiasGelu", {f32({4, 3, 16}), f32({16})}).within(-4, 4),
-      CaseBuilder("BiasGelu", {f32({4, 16}), f32({16})})
-          .constant(1)
-          .with("approximate", std::string("tanh"))
-          .named("tanh"),
-      CaseBuilder("FusedMatMul", {f32({2, 3, 4}), f32({4, 5})}).with("alpha", 0.125),
-      CaseBuilder("FusedMatMul", {f32({2, 4, 3}), f32({2, 5, 4})})
-          .with("transA", int64_t{1})
-          .with("transB", int64_t{1})
-          .named("turned"),
-      CaseBuilder("FusedMatMul", {f32({3, 4}), f32({5, 4})})
-          .constant(1)
-          .with("transB", int64_t{1})
-          .named("weight"),
-      CaseBuilder("FusedMatMul", {f32({4}), f32({2, 5, 4})})
-          .with("transB", int64_t{1})
-          .named("vector"),
-      CaseBuilder("JointAttention", {f32({2, 5, 6}), f32({6, 24}), f32({24})})
-          .with("num_heads", int64_t{2}),
-      CaseBuilder("JointAttention", {f32({2, 5, 6}),
-                                     f32({6, 24}),
-                                     f32({24}),
-                                     of(DType::kInt32, {2, 5}),
-                                     {},
-                                     f32({1, 4, 5, 5})})
-          .constant(1)
-          .with("num_heads", int64_t{4})
-          .with("scale", 0.25)
-          .named("masked"),
-      CaseBuilder("JointAttention",
-                  {f32({2, 5, 6}), f32({6, 24}), f32({24}), of(DType::kInt32, {2})})
-          .with("num_heads", int64_t{2})
-          .with("mask_filter_value", -2.0)
-          .with("unidirectional", int64_t{1})
-          .named("lengths"),
-      CaseBuilder("MultiHeadAttention", {f32({2, 5, 8}), f32({2, 3, 8}), f32({2, 3, 6})})
-          .with("num_heads", int64_t{2}),
-      CaseBuilder("MultiHeadAttention", {f32({2, 5, 8}), f32({2, 5, 8}), f32({2, 5, 6}), f32({22}),
-                                         of(DType::kInt32, {2, 5}), f32({1, 1, 5, 5})})
-          .with("num_heads", int64_t{2})
-          .with("mask_filter_value", -3.0)
-          .named("masked"),
-      CaseBuilder("MultiHeadAttention", {f32({2, 5, 8}), f32({2, 5, 8}), f32({2, 5, 8})})
-          .with("num_heads", int64_t{1})
-          .with("unidirectional", int64_t{1})
-          .named("causal"),
-  };
 }
 
 inline std::set<std::string> uncommon_names() {
