@@ -1,0 +1,35 @@
+#pragma once
+
+/// The environments, what solves them, and episodes on disk. No LibTorch.
+
+#include <reverie/core.h>
+
+#include "datasets/collect.h"
+#include "datasets/episode.h"
+#include "datasets/rollout_summary.h"
+#include "datasets/rollout_writer.h"
+#include "datasets/rollouts.h"
+#include "env/adapt/adapt_environment.h"
+#include "env/adapt/adapt_task.h"
+#include "env/adapt/network_onnx.h"
+#include "env/adapt/table.h"
+#include "env/adapt/training_source.h"
+#include "env/environment.h"
+#include "env/environment_problem.h"
+#include "env/kind.h"
+#include "env/named_files.h"
+#include "env/placement/graph/placement_input.h"
+#include "env/placement/placement_environment.h"
+#include "env/placement/placement_task.h"
+#include "env/placement/search/place.h"
+#include "env/rewrite/optimize/optimize.h"
+#include "env/rewrite/rewrite_environment.h"
+#include "env/rewrite/rewrite_task.h"
+#include "env/selected_starts.h"
+#include "env/solver.h"
+#include "env/spec_json.h"
+#include "env/task.h"
+#include "env/toy/knapsack_environment.h"
+#include "env/toy/toy_environment.h"
+#include "env/translated.h"
+#include "env/vector_environment.h"
