@@ -1,0 +1,39 @@
+#!/usr/bin/env bash
+# The Debian packages, unpacked into a folder, hold all that is needed to run the program and to build with the library.
+# Usage: packages.sh REVERIE LEARNING
+source "$(dirname "$0")/../support/smoke.sh"
+command -v dpkg-shlibdeps >/dev/null && command -v file >/dev/null || exit 77
+
+cpack -G DEB --config "$(dirname "$reverie")/CPackConfig.cmake" -B debs >log 2>&1 || fails "cpack: $(tail -n 5 log)"
+for package in reverie libreverie0.1 libreverie-dev; do
+  file=(debs/"$package"_*.deb)
+  [[ -e ${file[0]} ]] && dpkg-deb -x "${file[0]}" unpacked || fails "no package $package: $(ls debs)"
+  dpkg-deb -f "${file[0]}" Depends >>depends
+done
+[[ $(grep -c 'libfmt9\|libreverie0.1 (= ' depends) -eq 3 ]] || fails "dependencies: $(cat depends)"
+grep -q cuda depends && fails "a package needs CUDA: $(cat depends)"
+
+usr=$here/unpacked/usr
+[[ $("$usr/bin/reverie" --version) == $("$reverie" --version) ]] || fails "--version: $("$usr/bin/reverie" --version)"
+"$usr/bin/reverie" model squeezenet_small --light --out model.onnx >/dev/null &&
+  "$usr/bin/reverie" optimize model.onnx --method greedy --cost roofline:cpu --out better.onnx >out 2>&1 || fails "optimize: $(cat out)"
+if [[ ${2-} == ON ]]; then
+  "$usr/bin/reverie" train_vae --help | grep -q -- --device || fails "reverie-learning is not found"
+fi
+source "$usr/share/bash-completion/completions/reverie"
+COMP_WORDS=(reverie inspect --op) COMP_CWORD=2
+_reverie
+[[ ${COMPREPLY[*]} == --operators ]] || fails "completion: ${COMPREPLY[*]}"
+gunzip -c "$usr/share/man/man1/reverie.1.gz" | grep -q '^.SS reverie inspect' || fails "no manual page"
+
+cat >CMakeLists.txt <<END
+cmake_minimum_required(VERSION 3.25)
+project(episode CXX)
+find_package(reverie 0.1 REQUIRED COMPONENTS env)
+add_executable(episode "$root/tests/recipes/consumer/episode.cpp")
+target_link_libraries(episode reverie::env)
+END
+cmake -B build -DCMAKE_PREFIX_PATH="$usr" >log 2>&1 && cmake --build build >log 2>&1 || fails "the library: $(tail -n 20 log)"
+ldd build/episode | grep -q "$usr/lib/libreverie.so.0.1" || fails "episode uses another library: $(ldd build/episode)"
+build/episode | grep -q ' groups placed' || fails "episode"
+exit $failures
