@@ -57,9 +57,7 @@ def test_replaying_gives_the_same(bags):
 
 
 def test_choices_behind_the_most_have_no_number(rewrites, model):
-    narrow, wide = (
-        reverie.rollouts(rewrites, max_choices=count) for count in (1, 500)
-    )
+    narrow, wide = (reverie.rollouts(rewrites, max_choices=count) for count in (1, 500))
     env = reverie.make("Rewrite-v0", models=[model], max_choices=500)
     assert wide.num_actions == env.action_space.n > narrow.num_actions
     assert all((episode.actions >= 0).all() for episode in wide)

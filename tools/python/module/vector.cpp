@@ -163,7 +163,6 @@ py::tuple NumberedVector::reset(std::span<const int64_t> seeds, std::span<const 
 
 py::tuple NumberedVector::step(std::span<const int64_t> actions, std::span<const int64_t> seeds,
                                bool strict) {
-  check(actions, strict);
   REVERIE_CHECK(actions.size() == slots_.size() && seeds.size() == slots_.size());
   check(actions, strict);
   const py::dict observed = observations([&](size_t i) {

@@ -38,7 +38,7 @@ __all__ = [
 
 
 def _register() -> None:
-    import gymnasium
+    import gymnasium  # type: ignore
 
     from .environments import CLASSES, id_of
 

@@ -8,10 +8,9 @@ from typing import Any, Iterable, Mapping
 import numpy as np
 
 try:
-    import gymnasium
-    from gymnasium import Env, Space
-    from gymnasium.spaces import Box, Dict, Discrete, MultiDiscrete
-    from gymnasium.vector import AutoresetMode, VectorEnv
+    from gymnasium import Env, Space  # type: ignore
+    from gymnasium.spaces import Box, Dict, Discrete, MultiDiscrete  # type: ignore
+    from gymnasium.vector import AutoresetMode, VectorEnv  # type: ignore
 
     HAS_GYMNASIUM = True
 except ImportError:

@@ -27,7 +27,7 @@ class Action(NamedTuple):
 
     primary: int
     entity: int = 0
-    index: int = 0
+    index: int = 0  # type: ignore[assignment]
 
 
 @dataclasses.dataclass(frozen=True)
