@@ -159,7 +159,7 @@ void bind_collect(py::module_& module) {
       .def(py::init<const std::string&, const std::string&>(), py::arg("config"),
            py::arg("directory"), Unlocked())
       .def(
-          "bytes",
+          "make",
           [](const ShardMaker& maker, int shard) {
             std::string bytes;
             {
@@ -184,7 +184,7 @@ void bind_collect(py::module_& module) {
           [](const Collection& one, int shard, const py::bytes& bytes) {
             one.write(shard, std::string(bytes));
           },
-          py::arg("shard"), py::arg("bytes"))
+          py::arg("shard"), py::arg("content"))
       .def("finish", &Collection::finish, py::arg("workers"), Unlocked());
 }
 

@@ -21,7 +21,7 @@ def _maker(config: str, directory: str) -> _core.ShardMaker:
 
 def make_shard(config: str, directory: str, shard: int) -> bytes:
     """The bytes of a shard: a function of the configuration alone, on whatever machine."""
-    return _maker(config, directory).bytes(shard)
+    return _maker(config, directory).make(shard)
 
 
 def collect(
