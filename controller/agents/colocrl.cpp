@@ -53,7 +53,7 @@ void ColocRl::learn(std::span<Evaluator* const> evaluators) {
     const std::vector<float> rewards = root_rewards(graphs[i], drawn);
     drawn.resize(rewards.size());
     const auto log_probability = policy_->placer->log_probability(features, drawn);
-    descend(adam_, -(baselines[i].advantages(rewards) * log_probability).mean(), kClip);
+    descend_gradient(adam_, -(baselines[i].advantages(rewards) * log_probability).mean(), kClip);
   });
 }
 

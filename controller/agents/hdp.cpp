@@ -80,7 +80,7 @@ void Hdp::learn(std::span<Evaluator* const> evaluators) {
     drawn.resize(rewards.size());
     const auto log_probability = policy_->placer->log_probability(grouping.rows, drawn) +
                                  of_grouping.gather(1, group.unsqueeze(1)).sum();
-    descend(adam_, -(baselines[i].advantages(rewards) * log_probability).mean(), kClip);
+    descend_gradient(adam_, -(baselines[i].advantages(rewards) * log_probability).mean(), kClip);
   });
 }
 

@@ -6,6 +6,7 @@
 
 #include "core/base/hash.h"
 #include "env/placement/search/heuristics.h"
+#include "env/placement/search/plan.h"
 #include "env/placement/simulator/ordered_placement.h"
 
 namespace reverie {
@@ -16,16 +17,9 @@ using Columns = std::vector<std::vector<double>>;  // by column, by node
 double number(Picoseconds time) { return static_cast<double>(time.count); }
 
 std::vector<double> mean_transfers(const Simulator& simulator) {
-  const int devices = simulator.topology().size();
-  std::vector<double> means(simulator.graph().tensors().size());
-  if (devices < 2) return means;
-  for (size_t tensor = 0; tensor < means.size(); ++tensor) {
-    for (int from = 0; from < devices; ++from)
-      for (int to = 0; to < devices; ++to)
-        if (to != from)
-          means[tensor] += number(simulator.transfer(static_cast<int>(tensor), from, to));
-    means[tensor] /= devices * (devices - 1);
-  }
+  std::vector<double> means;
+  for (int tensor = 0; tensor < std::ssize(simulator.graph().tensors()); ++tensor)
+    means.push_back(mean_transfer(simulator, tensor));
   return means;
 }
 
@@ -169,7 +163,8 @@ torch::Tensor of_numbers(const std::vector<int64_t>& values) {
 
 /// By node of the order: `list(node)` calls back with nodes.
 template <class List>
-Neighbours neighbours(const CostGraph& graph, const std::vector<int64_t>& row, const List& list) {
+NeighbourRows neighbours(const CostGraph& graph, const std::vector<int64_t>& row,
+                         const List& list) {
   std::vector<int64_t> rows, count;
   for (const int node : graph.order()) {
     const size_t before = rows.size();
@@ -179,14 +174,14 @@ Neighbours neighbours(const CostGraph& graph, const std::vector<int64_t>& row, c
   return {of_numbers(rows), of_numbers(count)};
 }
 
-Neighbours inputs_of(const CostGraph& graph, const std::vector<int64_t>& row) {
+NeighbourRows inputs_of(const CostGraph& graph, const std::vector<int64_t>& row) {
   return neighbours(graph, row, [&](int node, const auto& add) {
     for (const int tensor : graph.inputs(node))
       add(graph.tensors()[static_cast<size_t>(tensor)].producer);
   });
 }
 
-Neighbours outputs_of(const CostGraph& graph, const std::vector<int64_t>& row) {
+NeighbourRows outputs_of(const CostGraph& graph, const std::vector<int64_t>& row) {
   return neighbours(graph, row, [&](int node, const auto& add) {
     const auto [first, end] = graph.outputs(node);
     for (int tensor = first; tensor < end; ++tensor)

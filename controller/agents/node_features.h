@@ -35,7 +35,7 @@ struct NodeFeatures {
 
   torch::Tensor values;           ///< float [nodes, node_columns]
   torch::Tensor operators;        ///< int64 [nodes], below kOperatorNumbers
-  Neighbours inputs, outputs;     ///< those that a row reads of, and that read of it
+  NeighbourRows inputs, outputs;  ///< those that a row reads of, and that read of it
   torch::Tensor row;              ///< int64 [nodes]: of each node, by its number
   torch::Tensor entity;           ///< int64 [nodes]: number among PlacementEntities
   torch::Tensor nodes_of_entity;  ///< float [entities, 1]: how many

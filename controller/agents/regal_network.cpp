@@ -12,7 +12,7 @@ constexpr int64_t kPair = QuantisedBeta::kMeans + QuantisedBeta::kVariances;
 constexpr double kFirstHead = 0.1;  // of what was drawn: chosen
 constexpr float kFirstBias = 2;     // of the middle ones: chosen
 
-torch::Tensor evened_sum(const Neighbours& neighbours, const torch::Tensor& rows) {
+torch::Tensor evened_sum(const NeighbourRows& neighbours, const torch::Tensor& rows) {
   return sum(neighbours, rows) / neighbours.count.clamp_min(1).sqrt().unsqueeze(1);
 }
 

@@ -9,7 +9,8 @@ double clipped_step(torch::optim::Optimizer& optimizer, double max_norm) {
   return norm;
 }
 
-double descend(torch::optim::Optimizer& optimizer, const torch::Tensor& loss, double max_norm) {
+double descend_gradient(torch::optim::Optimizer& optimizer, const torch::Tensor& loss,
+                        double max_norm) {
   optimizer.zero_grad();
   loss.backward();
   return clipped_step(optimizer, max_norm);

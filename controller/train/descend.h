@@ -8,6 +8,7 @@ namespace reverie {
 /// gives the norm before.
 double clipped_step(torch::optim::Optimizer& optimizer, double max_norm);
 /// One such step down a loss.
-double descend(torch::optim::Optimizer& optimizer, const torch::Tensor& loss, double max_norm);
+double descend_gradient(torch::optim::Optimizer& optimizer, const torch::Tensor& loss,
+                        double max_norm);
 
 }  // namespace reverie

@@ -117,7 +117,7 @@ double DqnTrainer::gradient_step(const ReplaySample& sample) {
   const auto value = all.score.index_select(0, rows_of(all, sample.actions));
   const auto loss = torch::nn::functional::smooth_l1_loss(value, target);
   require_finite_loss(loss.item<double>());
-  descend(optimizer_, loss, kMaxGradient);
+  descend_gradient(optimizer_, loss, kMaxGradient);
   follow(config_.target_rate);
   return loss.item<double>();
 }

@@ -55,7 +55,7 @@ bool PpoLearner::minibatch_step(const PpoBatch& batch, const torch::Tensor& inde
   const auto spread = now.entropy.mean();
   const auto loss = -gain + config_.value_weight * value_loss - entropy * spread;
   require_finite_loss(loss.item<double>());
-  sums.gradient += descend(optimizer_, loss, config_.max_gradient);
+  sums.gradient += descend_gradient(optimizer_, loss, config_.max_gradient);
 
   sums.loss += loss.item<double>();
   sums.value_loss += value_loss.item<double>();

@@ -36,7 +36,7 @@ Metrics ReinforceTrainer::update(LatentEnvironment& environment, double, uint64_
   const auto normal = advantage / (advantage.std(false) + 1e-8);
   const auto loss = -(now.log_probability * normal).mean() - config_.entropy * now.entropy.mean();
   require_finite_loss(loss.item<double>());
-  descend(optimizer_, loss, config_.max_gradient);
+  descend_gradient(optimizer_, loss, config_.max_gradient);
   Metrics metrics = episode_metrics(rollout);
   metrics.emplace_back("losses/total", loss.item<double>());
   metrics.emplace_back("losses/entropy", now.entropy.mean().item<double>());

@@ -6,13 +6,13 @@ namespace reverie {
 namespace {
 
 /// 1 reads of 0 twice, 2 of nothing.
-Neighbours inputs() { return {torch::tensor({0, 0}), torch::tensor({0, 2, 0})}; }
+NeighbourRows inputs() { return {torch::tensor({0, 0}), torch::tensor({0, 2, 0})}; }
 
 TEST(GraphSage, NeighboursSayTheLargestAndTheSumWithWhatTheirEdgesAdd) {
   const auto rows = torch::tensor({{-2.0f, 3.0f}, {9.0f, 9.0f}, {9.0f, 9.0f}});
   EXPECT_TRUE(
       largest(inputs(), rows).equal(torch::tensor({{0.0f, 0.0f}, {0.0f, 3.0f}, {0.0f, 0.0f}})));
-  Neighbours with_edges = inputs();
+  NeighbourRows with_edges = inputs();
   with_edges.edges = torch::tensor({{0.0f, 0.0f}, {5.0f, -1.0f}});
   EXPECT_TRUE(
       largest(with_edges, rows).equal(torch::tensor({{0.0f, 0.0f}, {3.0f, 3.0f}, {0.0f, 0.0f}})));
@@ -23,7 +23,7 @@ TEST(GraphSage, NeighboursSayTheLargestAndTheSumWithWhatTheirEdgesAdd) {
 TEST(GraphSage, ALayerReadsInputsAndOutputsApartAndNoFurther) {
   torch::manual_seed(1);
   GraphSage sage(8, 2);
-  const Neighbours outputs{torch::tensor({1, 1}), torch::tensor({2, 0, 0})};
+  const NeighbourRows outputs{torch::tensor({1, 1}), torch::tensor({2, 0, 0})};
   auto states = torch::rand({3, 8});
   const auto before = sage->layer(1, states, inputs(), outputs);
   EXPECT_EQ(before.sizes(), (std::vector<int64_t>{3, 8}));

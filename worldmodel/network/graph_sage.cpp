@@ -5,7 +5,7 @@ namespace {
 
 using torch::nn::Linear;
 
-torch::Tensor gathered(const Neighbours& neighbours, const torch::Tensor& rows) {
+torch::Tensor gathered(const NeighbourRows& neighbours, const torch::Tensor& rows) {
   const auto theirs = rows.index_select(0, neighbours.rows);
   return neighbours.edges.defined() ? theirs + neighbours.edges : theirs;
 }
@@ -18,11 +18,11 @@ torch::Tensor reduced(const torch::Tensor& rows, const torch::Tensor& count, con
 
 }  // namespace
 
-torch::Tensor largest(const Neighbours& neighbours, const torch::Tensor& rows) {
+torch::Tensor largest(const NeighbourRows& neighbours, const torch::Tensor& rows) {
   return reduced(gathered(neighbours, rows).relu(), neighbours.count, "max");
 }
 
-torch::Tensor sum(const Neighbours& neighbours, const torch::Tensor& rows) {
+torch::Tensor sum(const NeighbourRows& neighbours, const torch::Tensor& rows) {
   return reduced(gathered(neighbours, rows), neighbours.count, "sum");
 }
 
@@ -35,8 +35,8 @@ GraphSageImpl::GraphSageImpl(int64_t width, int64_t layers)
   }
 }
 
-torch::Tensor GraphSageImpl::layer(size_t i, const torch::Tensor& states, const Neighbours& inputs,
-                                   const Neighbours& outputs) {
+torch::Tensor GraphSageImpl::layer(size_t i, const torch::Tensor& states,
+                                   const NeighbourRows& inputs, const NeighbourRows& outputs) {
   const auto pools = pools_[i]->as<Linear>()->forward(states).chunk(2, 1);
   const auto read = torch::cat(
       {states, largest(inputs, pools[0].contiguous()), largest(outputs, pools[1].contiguous())}, 1);

@@ -10,8 +10,8 @@ namespace {
 constexpr int64_t kHeads = 4;  // as the agent has; fewer where the width is no multiple of it
 
 /// What lies beside each of `to` [E] by way of an edge from `from` [E].
-Neighbours beside(const torch::Tensor& to, const torch::Tensor& from, const torch::Tensor& edges,
-                  int64_t nodes) {
+NeighbourRows beside(const torch::Tensor& to, const torch::Tensor& from, const torch::Tensor& edges,
+                     int64_t nodes) {
   const auto order = to.argsort(/*stable=*/true);
   return {from.index_select(0, order), to.bincount({}, nodes), edges.index_select(0, order)};
 }
@@ -62,8 +62,8 @@ class GoEncoder : public GraphEncoder {
   /// Takes the nodes through the layers `first` up to `end`.
   void pass(torch::Tensor& nodes, const GraphBatch& graph, const torch::Tensor& edges, size_t first,
             size_t end) {
-    const Neighbours inputs = beside(graph.receivers, graph.senders, edges, graph.node_total()),
-                     outputs = beside(graph.senders, graph.receivers, edges, graph.node_total());
+    const NeighbourRows inputs = beside(graph.receivers, graph.senders, edges, graph.node_total()),
+                        outputs = beside(graph.senders, graph.receivers, edges, graph.node_total());
     for (size_t i = first; i < end; ++i) nodes = sage_->layer(i, nodes, inputs, outputs);
   }
 
