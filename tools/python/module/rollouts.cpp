@@ -38,7 +38,11 @@ class RolloutReader {
     const auto known = std::ranges::find(kSplits, split);
     if (known == std::end(kSplits))
       throw InputError("there is no split '{}'; there are train, validation and test", split);
-    return rollouts_.episodes_in(static_cast<Split>(known - std::begin(kSplits)));
+    const auto wanted = static_cast<Split>(known - std::begin(kSplits));
+    std::vector<int> episodes;
+    for (int episode = 0; episode < size(); ++episode)
+      if (rollouts_.split(episode) == wanted) episodes.push_back(episode);
+    return episodes;
   }
   py::dict graph(int state) const;
   py::dict episode(int number) const;
