@@ -77,7 +77,7 @@ void add_missing_types(onnx::GraphProto* graph) {
 void check(onnx::ModelProto model, const std::string& folder) {
   onnx::checker::CheckerContext context;
   context.set_ir_version(static_cast<int>(model.ir_version()));
-  context.set_model_dir(folder.empty() ? "." : folder);
+  context.set_model_dir(folder);
   std::unordered_map<std::string, int> opsets;
   for (const auto& import : model.opset_import())
     opsets[is_standard_domain(import.domain()) ? "" : import.domain()] =
@@ -189,7 +189,9 @@ std::string serialized(onnx::ModelProto* model) {
 }  // namespace
 
 std::string check_model(onnx::ModelProto* model, const std::filesystem::path& folder) {
-  return ask(kCheck + folder.string() + '\0' + serialized(model), "checker").second;
+  // The child stays where it began, whatever folder this process is in by now.
+  const std::string place = (std::filesystem::current_path() / folder).string();
+  return ask(kCheck + place + '\0' + serialized(model), "checker").second;
 }
 
 Inference infer_shapes(onnx::ModelProto* model, const InferenceOptions& options) {

@@ -100,6 +100,19 @@ TEST_F(LargeTensors, HaveTheValuesAndTheIdentityOfOnesInMemory) {
   EXPECT_TRUE(std::ranges::equal(weight->materialize().bytes(), random_matrix().bytes()));
 }
 
+TEST_F(LargeTensors, AreFoundWhateverFolderTheProcessIsIn) {
+  testing::write_message(product(), path_);
+  const ImportedModel model = import_onnx(path_);
+  const fs::path before = fs::current_path();
+  for (const char* name : {"first", "second"}) {
+    fs::create_directory(folder_ / name);
+    fs::current_path(folder_ / name);
+    EXPECT_NO_THROW(export_onnx(model.graph, model.info, "model.onnx"));
+    fs::current_path(before);
+    EXPECT_TRUE(fs::exists(folder_ / name / "model.onnx"));
+  }
+}
+
 TEST_F(LargeTensors, LieInNoFileBesideTheModel) {
   testing::write_message(product(), path_);
   EXPECT_TRUE(import_onnx(path_).info.external_files.empty());
