@@ -60,7 +60,7 @@ const std::map<std::string, std::vector<std::string>> kAllowed = {
     {"env/placement/kind.cpp",
      {"core", "env", "env/placement", "env/placement/graph", "env/placement/simulator",
       "env/placement/machine"}},
-    {"env/placement/solvers", {"core", "env", "env/placement"}},
+    {"env/placement/solvers", {"core", "env", "env/placement", "env/placement/search"}},
     {"datasets", {"core", "env"}},
     {"worldmodel/network", {"core", "env", "datasets"}},
     {"worldmodel/batch", {"core", "env", "datasets", "worldmodel/network"}},
