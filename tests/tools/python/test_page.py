@@ -94,3 +94,14 @@ def check_an_agent_of_my_own(names):
 
 def check_a_network_trained_on_rollouts(names):
     assert names["error"] < 0.25 * names["spread"]
+
+
+def test_the_block_of_the_first_page_runs(model, tmp_path, monkeypatch):
+    page = (SOURCE / "README.md").read_text()
+    blocks = [text for language, text in BLOCKS.findall(page) if language == "python"]
+    assert len(blocks) == 1
+    monkeypatch.chdir(tmp_path)
+    pathlib.Path("model.onnx").write_bytes(pathlib.Path(model).read_bytes())
+    names = {"__name__": "page"}
+    run_block("python", blocks[0].replace("time_limit=20", "time_limit=2"), names)
+    assert pathlib.Path("better.onnx").exists() and not names["info"]["invalid_action"]
