@@ -14,9 +14,10 @@ namespace {
 
 constexpr int kSlots = 64;
 
-/// Any that the mask allows, each as likely.
+/// Any that the mask allows, each as likely; NO-OP where there is no other.
 Action any_action(const ActionMask& mask, Rng& rng) {
-  const auto all = std::accumulate(mask.counts.begin(), mask.counts.end(), uint64_t{0});
+  const auto all = std::accumulate(mask.counts.begin(), mask.counts.end(), uint64_t{0}) - 1;
+  if (all == 0) return {mask.primary_actions() - 1, 0, 0};
   auto left = static_cast<int>(rng.below(all));
   int primary = 0;
   for (int here; left >= (here = mask.total(primary)); ++primary) left -= here;

@@ -15,7 +15,8 @@ from conftest import SOURCE
 PAGE = (SOURCE / "tools/python/README.md").read_text()
 BLOCKS = re.compile(r"^```(\w+)\n(.*?)^```", re.MULTILINE | re.DOTALL)
 SECTIONS = {
-    part.split("\n", 1)[0]: BLOCKS.findall(part) for part in re.split(r"^## ", PAGE, flags=re.MULTILINE)
+    part.split("\n", 1)[0]: BLOCKS.findall(part)
+    for part in re.split(r"^## ", PAGE, flags=re.MULTILINE)
 }
 SECTIONS = {name: blocks for name, blocks in SECTIONS.items() if blocks}
 
@@ -46,7 +47,9 @@ def run_block(language, text, names):
 
 @pytest.mark.parametrize("section", SECTIONS)
 def test_the_blocks_of_a_section_run(section, folder, names):
-    if any("torch" in text for _, text in SECTIONS[section]) and not importlib.util.find_spec("torch"):
+    if any("torch" in text for _, text in SECTIONS[section]) and not importlib.util.find_spec(
+        "torch"
+    ):
         pytest.skip("torch is not installed")
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")

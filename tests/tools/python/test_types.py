@@ -24,7 +24,7 @@ def mypy(tmp_path, *words):
     )
 
 
-# The metaclass of pybind11's classes has no stub; classes that only functions make have no __init__.
+# pybind11's metaclass has no stub, and classes that only functions make have no __init__.
 ALLOWED = r"""
 reverie._core.[A-Z][A-Za-z]*
 reverie._core.(OptimizedModel|PlacedGraph|Solution).__init__

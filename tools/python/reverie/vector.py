@@ -39,7 +39,7 @@ def _draws(seed: int | None) -> Iterator[int]:
 
 
 class VectorEnvironment(VectorEnv):
-    """Forks of one environment. Each is what `Environment` is; see there for what is not named here.
+    """Forks of one environment; see `Environment` for what is not named here.
 
     Observations are batches: "padded" arrays have an axis of environments in front, and "graph" is
     one graph of all of them, as `collate` makes it. Infos are Gymnasium's: an array for each key,
