@@ -26,6 +26,14 @@ _reverie
 [[ ${COMPREPLY[*]} == --operators ]] || fails "completion: ${COMPREPLY[*]}"
 gunzip -c "$usr/share/man/man1/reverie.1.gz" | grep -q '^.SS reverie inspect' || fails "no manual page"
 
+if [[ -e $(dirname "$reverie")/python/reverie/__init__.py ]]; then
+  dpkg-deb -x debs/python3-reverie_*.deb unpacked && dpkg-deb -f debs/python3-reverie_*.deb Depends | grep -q 'python3-numpy' ||
+    fails "no package python3-reverie: $(ls debs)"
+  PYTHONPATH=$usr/lib/python3/dist-packages /usr/bin/python3 -c 'import reverie
+env = reverie.make("Knapsack-v0")
+assert env.reset(seed=1)[1]["action_mask"].any()' || fails "the Python package does not work"
+fi
+
 cat >CMakeLists.txt <<END
 cmake_minimum_required(VERSION 3.25)
 project(episode CXX)

@@ -33,4 +33,15 @@ set(CPACK_DEBIAN_LIBREVERIE-DEV_PACKAGE_DEPENDS "libreverie${soversion} (= ${PRO
 set(CPACK_DEBIAN_LIBREVERIE-DEV_PACKAGE_SUGGESTS libtorch-dev)
 set(CPACK_COMPONENT_LIBREVERIE-DEV_DESCRIPTION "world models of systems problems - headers
  Headers of the libraries, and what CMake and pkg-config find them by.")
+# The module is for one version of Python.
+find_package(Python 3.9 COMPONENTS Interpreter)
+set(CPACK_DEBIAN_PYTHON3-REVERIE_PACKAGE_SECTION python)
+if(Python_FOUND)
+  math(EXPR python_next "${Python_VERSION_MINOR} + 1")
+endif()
+set(CPACK_DEBIAN_PYTHON3-REVERIE_PACKAGE_DEPENDS
+    "python3 (>= ${Python_VERSION_MAJOR}.${Python_VERSION_MINOR}), python3 (<< ${Python_VERSION_MAJOR}.${python_next}), python3-numpy")
+set(CPACK_DEBIAN_PYTHON3-REVERIE_PACKAGE_SUGGESTS "python3-torch, python3-onnx, python3-distributed")
+set(CPACK_COMPONENT_PYTHON3-REVERIE_DESCRIPTION "world models of systems problems - Python
+ Environments for Gymnasium, faster ONNX models, placements, rollouts.")
 include(CPack)
