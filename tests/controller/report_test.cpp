@@ -435,6 +435,7 @@ TEST(ReportTest, HtmlStandsAloneAndEscapesNames) {
   const std::string name_space = "xmlns='http://www.w3.org/2000/svg'";
   for (size_t at; (at = html.find(name_space)) != std::string::npos;)
     html.erase(at, name_space.size());
+  for (size_t at; (at = html.find("href='data:")) != std::string::npos;) html.erase(at, 5);
   for (const char* outside :
        {"http:", "https:", "src=", "href=", "url(", "@import", "<script", "<link"})
     EXPECT_THAT(html, Not(HasSubstr(outside)));
