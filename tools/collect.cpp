@@ -178,6 +178,9 @@ void run(const CollectOptions& options) {
   run.seed = config.seed;
   CollectStepConfig kept = config;
   kept.env = relative_to(run.directory, config.env);
+#ifdef REVERIE_LEARNING
+  kept.with_ppo = trained;
+#endif
   run.config = dump_config(kept);
   run.workers = workers_for(made.environment->spec(), options.workers);
   run.progress = options.common.progress();

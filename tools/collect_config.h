@@ -18,6 +18,9 @@ struct CollectStepConfig {
   CollectConfig collect;
 #ifdef REVERIE_LEARNING
   AgentPpoConfig ppo;
+  /// Whether its settings are among the fields. They are not kept where another agent plays, so
+  /// that data are the same whichever program collects.
+  bool with_ppo = true;
 #endif
 
   template <class V>
@@ -26,7 +29,7 @@ struct CollectStepConfig {
     v.section("env", env, "The environment");
     v.section("collect", collect, "Collection of rollouts");
 #ifdef REVERIE_LEARNING
-    v.section("ppo", ppo, "The agent ppo, which is trained before it plays");
+    if (with_ppo) v.section("ppo", ppo, "The agent ppo, which is trained before it plays");
 #endif
   }
 };

@@ -109,7 +109,7 @@ TEST_F(LargeTensors, AreFoundWhateverFolderTheProcessIsIn) {
     fs::current_path(folder_ / name);
     EXPECT_NO_THROW(export_onnx(model.graph, model.info, "model.onnx"));
     fs::current_path(before);
-    EXPECT_TRUE(fs::exists(folder_ / name / "model.onnx"));
+    EXPECT_TRUE(fs::exists(fs::path(folder_.path()) / name / "model.onnx"));
   }
 }
 

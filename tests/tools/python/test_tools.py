@@ -121,13 +121,16 @@ def test_nothing_unproved_is_written(model, tmp_path):
         result.save(tmp_path / "better.onnx")
 
 
+ENDLESS = {"method": "rulelist", "budget": 10**9}
+
+
 def interrupt_soon():
     threading.Timer(1, os.kill, (os.getpid(), signal.SIGINT)).start()
 
 
 def test_ctrl_c_ends_a_search_with_its_best(model):
     interrupt_soon()
-    result = reverie.optimize(model, method="taso", budget=10**9, cost="roofline:t4")
+    result = reverie.optimize(model, cost="roofline:t4", **ENDLESS)
     assert result.interrupted and result.gain_percent > 5
 
 
@@ -145,7 +148,7 @@ def test_what_another_handler_raises_is_raised(model):
     try:
         signal.setitimer(signal.ITIMER_REAL, 1)
         with pytest.raises(TimeoutError):
-            reverie.optimize(model, method="taso", budget=10**9, cost="roofline:t4")
+            reverie.optimize(model, cost="roofline:t4", **ENDLESS)
     finally:
         signal.signal(signal.SIGALRM, before)
 
@@ -161,7 +164,7 @@ def test_other_threads_run_meanwhile(model):
     thread = threading.Thread(target=count)
     thread.start()
     interrupt_soon()
-    reverie.optimize(model, method="taso", budget=10**9, cost="roofline:t4")
+    reverie.optimize(model, cost="roofline:t4", **ENDLESS)
     over.set(), thread.join()
     assert turns[0] > 20
 
