@@ -11,6 +11,7 @@
 #include "env/placement/graph/placement_input.h"
 #include "env/placement/machine/on_devices.h"
 #include "env/placement/machine/reality_report.h"
+#include "env/placement/placement_solver.h"
 #include "env/placement/report/place_report.h"
 #include "tools/command.h"
 #include "tools/help.h"

@@ -3,6 +3,7 @@
 #include "controller/agents/learner.h"
 #include "controller/evaluate/policy_solver.h"
 #include "core/base/error.h"
+#include "env/placement/placement_solver.h"
 #include "env/placement/placement_task.h"
 #include "env/placement/search/local_search.h"
 #include "env/placement/simulator/grouping.h"

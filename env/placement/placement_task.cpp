@@ -10,6 +10,7 @@
 #include "core/base/statistics.h"
 #include "core/base/words.h"
 #include "env/kind.h"
+#include "env/placement/placement_solver.h"
 #include "env/placement/report/charts.h"
 #include "env/placement/search/heuristics.h"
 #include "env/placement/search/placement_problem.h"

@@ -4,8 +4,8 @@
 
 #include "core/base/random.h"
 #include "env/placement/machine/reality_check.h"
+#include "env/placement/placement_solver.h"
 #include "env/placement/search/heuristics.h"
-#include "env/placement/search/methods.h"
 #include "env/placement/simulator/evaluator.h"
 #include "env/placement/simulator/ordered_placement.h"
 

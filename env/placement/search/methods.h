@@ -5,12 +5,10 @@
 #include <limits>
 #include <span>
 #include <string>
-#include <utility>
 #include <vector>
 
-#include "env/placement/placement_config.h"
+#include "core/search/algorithms.h"
 #include "env/placement/simulator/evaluator.h"
-#include "env/solver.h"
 
 namespace reverie {
 
@@ -30,33 +28,6 @@ struct PlaceMethod {
 /// A search over a PlacementProblem, from the best device on, as long as the evaluator is not
 /// spent.
 PlaceMethod search_method(std::string name, std::string what, Search search);
-
-/// A method as a solver, as which it is registered (env/placement/solvers).
-class PlacementSolver : public Solver {
- public:
-  explicit PlacementSolver(PlaceMethod method) : method_(std::move(method)) {}
-
-  std::string name() const override { return method_.name; }
-  std::string what() const override { return method_.what; }
-  std::string budget_unit() const override { return method_.searches ? "evaluations" : ""; }
-  int64_t usual_budget() const override { return method_.searches ? 1000 : 0; }
-  bool draws() const override { return method_.searches; }
-  std::string environment() const override { return PlacementConfig::kKind; }
-  std::string unsuited(const Task& task) const override;
-  Result run(const Task& task, const SearchOptions& limits,
-             const SolverSettings& settings) const override;
-  const PlaceMethod& method() const { return method_; }
-
- private:
-  PlaceMethod method_;
-};
-
-/// All solvers that can place a graph, as methods: those of placement, and searches.
-std::vector<PlaceMethod> placement_methods(const SolverSettings& settings);
-
-/// Heuristics, and searches that only placement has, as tables list them; without those that need a
-/// library that this program was built without.
-std::span<const PlaceMethod> place_methods();
 
 /// InputError that lists the names where there is none of this name.
 const PlaceMethod& place_method(std::span<const PlaceMethod> methods, const std::string& name);

@@ -1,7 +1,6 @@
 #include "env/placement/search/place.h"
 
 #include <algorithm>
-#include <array>
 #include <string>
 
 #include "core/base/error.h"
@@ -109,14 +108,6 @@ Outcome show(const CostGraph& graph, const Topology& topology, const Placement& 
   }
   Simulator simulator(result.placed(graph), topology);
   return simulator.run(result.placement, Dispatch::kInOrder, &result.timeline);
-}
-
-std::vector<PlaceMethod> usual_methods(const CostGraph& graph) {
-  constexpr std::array kUsual{"one_device", "m_topo", "etf", "heft", "metis", "local", "annealing"};
-  std::vector<PlaceMethod> usual;
-  for (const PlaceMethod& method : place_methods())
-    if (std::ranges::count(kUsual, method.name) > 0 && method.suits(graph)) usual.push_back(method);
-  return usual;
 }
 
 Json placement_json(const CostGraph& graph, const Topology& topology, const PlaceResult& result) {

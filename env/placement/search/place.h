@@ -62,10 +62,6 @@ PlaceResult place(const CostGraph& graph, const Topology& topology,
 Outcome show(const CostGraph& graph, const Topology& topology, const Placement& placement,
              PlaceResult& result);
 
-/// Those that `reverie place` tries for a graph: heuristics that end in a second or so, local
-/// search and annealing.
-std::vector<PlaceMethod> usual_methods(const CostGraph& graph);
-
 /// Where and when each node of a graph that was placed (PlaceResult::placed) runs: the format
 /// placement/1 of env/placement/README.md.
 Json placement_json(const CostGraph& graph, const Topology& topology, const PlaceResult& result);

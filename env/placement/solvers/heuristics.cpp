@@ -1,6 +1,6 @@
 #include "env/placement/search/heuristics.h"
 
-#include "env/placement/search/methods.h"
+#include "env/placement/placement_solver.h"
 
 namespace reverie {
 namespace {

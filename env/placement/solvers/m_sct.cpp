@@ -1,7 +1,7 @@
 #include "env/placement/search/m_sct.h"
 
+#include "env/placement/placement_solver.h"
 #include "env/placement/search/heuristics.h"
-#include "env/placement/search/methods.h"
 
 namespace reverie {
 namespace {

@@ -1,4 +1,4 @@
-#include "env/placement/search/methods.h"
+#include "env/placement/placement_solver.h"
 #include "env/placement/search/partition.h"
 
 namespace reverie {

@@ -2,12 +2,12 @@
 #include <array>
 #include <vector>
 
+#include "env/placement/placement_solver.h"
 #include "env/placement/search/brkga.h"
 #include "env/placement/search/exact.h"
 #include "env/placement/search/heuristics.h"
 #include "env/placement/search/list_search.h"
 #include "env/placement/search/local_search.h"
-#include "env/placement/search/methods.h"
 #include "env/placement/simulator/ordered_placement.h"
 
 namespace reverie {

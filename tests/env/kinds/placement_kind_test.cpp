@@ -6,6 +6,7 @@
 #include "core/models/models.h"
 #include "core/onnx/export.h"
 #include "env/kind.h"
+#include "env/placement/placement_solver.h"
 #include "env/placement/placement_task.h"
 #include "tests/support/temporary_directory.h"
 

@@ -5,6 +5,7 @@
 
 #include "env/kind.h"
 #include "env/placement/graph/generator.h"
+#include "env/placement/placement_solver.h"
 #include "env/placement/placement_task.h"
 #include "env/placement/search/heuristics.h"
 #include "env/placement/simulator/bounds.h"

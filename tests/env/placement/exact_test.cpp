@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "core/base/error.h"
+#include "env/placement/placement_solver.h"
 #include "env/placement/search/exact_bound.h"
 #include "env/placement/search/heuristics.h"
 #include "env/placement/search/place.h"

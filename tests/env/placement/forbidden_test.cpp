@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "env/placement/placement_solver.h"
 #include "env/placement/search/place.h"
 #include "env/placement/simulator/bounds.h"
 #include "env/placement/simulator/grouping.h"

@@ -7,6 +7,7 @@
 
 #include "core/base/random.h"
 #include "env/placement/graph/generator.h"
+#include "env/placement/placement_solver.h"
 #include "env/placement/search/heuristics.h"
 #include "env/placement/search/list_search.h"
 #include "env/placement/search/place.h"

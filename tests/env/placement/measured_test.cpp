@@ -5,6 +5,7 @@
 #include "core/models/models.h"
 #include "env/placement/machine/model_on_cores.h"
 #include "env/placement/machine/undisturbed.h"
+#include "env/placement/placement_solver.h"
 #include "env/placement/search/place.h"
 #include "tests/env/placement/expect_refused.h"
 #include "tests/env/placement/placements.h"

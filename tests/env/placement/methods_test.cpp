@@ -1,9 +1,9 @@
-#include "env/placement/search/methods.h"
 
 #include <gtest/gtest.h>
 
 #include "core/base/error.h"
 #include "env/placement/graph/generator.h"
+#include "env/placement/placement_solver.h"
 #include "env/placement/search/heuristics.h"
 #include "env/placement/simulator/bounds.h"
 #include "tests/env/placement/placements.h"

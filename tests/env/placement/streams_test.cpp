@@ -14,6 +14,7 @@
 #include "env/placement/machine/reality_check.h"
 #include "env/placement/machine/stream_steps.h"
 #include "env/placement/machine/stream_topology.h"
+#include "env/placement/placement_solver.h"
 #include "env/placement/search/place.h"
 #include "tests/env/placement/expect_refused.h"
 #include "tests/env/placement/on_devices.h"

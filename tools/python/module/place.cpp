@@ -12,6 +12,7 @@
 #include "core/base/error.h"
 #include "core/report/svg.h"
 #include "env/placement/machine/on_devices.h"
+#include "env/placement/placement_solver.h"
 #include "env/placement/placement_task.h"
 #include "env/placement/report/charts.h"
 #include "env/placement/report/place_report.h"
