@@ -14,10 +14,10 @@ seconds() {
   awk "BEGIN { printf \"%.2f\\n\", $EPOCHREALTIME - $begin }"
 }
 
-collect() { # COUNT FOLDER
+collect() { # COUNT FOLDER [EPISODES]
   for ((part = 1; part <= $1; ++part)); do
     "$reverie" collect "$model" --out "$2" --part "$part/$1" --workers 1 --seed 1 --cost roofline:t4 --quiet \
-      --set collect.episodes=128 --set collect.shard_episodes=16 &
+      --set collect.episodes="${3:-1024}" --set collect.shard_episodes=16 &
   done
   wait
 }
@@ -29,14 +29,14 @@ together() { # COUNT COMMAND...
   wait
 }
 train_vae() { # COUNT FOLDER
-  together "$1" train_vae "$out/rollouts" --out "$2" --seed 1 --threads 1 --quiet --set vae.epochs=3 --set vae.chunks=2
+  together "$1" train_vae "$out/rollouts" --out "$2" --seed 1 --threads 1 --quiet --set vae.epochs=6 --set vae.chunks=2
 }
 train_mdnrnn() {
   together "$1" train_mdnrnn "$out/rollouts" --encoder "$out/encoder/encoder.pt" --out "$2" --seed 1 --threads 1 --quiet \
-    --set mdnrnn.epochs=3 --set mdnrnn.minibatch_episodes=4 --set mdnrnn.chunks=2
+    --set mdnrnn.epochs=6 --set mdnrnn.minibatch_episodes=16 --set mdnrnn.chunks=2
 }
 
-collect 1 "$out/rollouts"
+collect 1 "$out/rollouts" 128
 train_vae 1 "$out/encoder" >/dev/null
 for step in collect train_vae train_mdnrnn; do
   for ((run = 1; run <= runs; ++run)); do
