@@ -29,7 +29,7 @@ struct CollectConfig {
 
   template <class V>
   void fields(V& v) {
-    v.field("agent", agent, "Who acts: random, mixed or ppo");
+    v.field("agent", agent, "Who acts: random, mixed, ppo or FILE.pt, an agent in TorchScript");
     v.field("episodes", episodes, "Episodes to collect", at_least(1));
     v.field("shard_episodes", shard_episodes, "Episodes in one file", at_least(1));
     v.field("no_op", no_op, "Probability of ending the episode at a step", between(0, 1));

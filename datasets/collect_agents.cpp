@@ -150,7 +150,7 @@ std::unique_ptr<CollectAgent> make_collect_agent(const CollectConfig& config) {
   if (config.agent == "mixed") return make_mixed_agent(config);
   throw InputError(
       "collect.agent is '{}'; known are random, mixed and, in a program that was built "
-      "with LibTorch, ppo",
+      "with LibTorch, ppo and files of TorchScript, FILE.pt",
       config.agent);
 }
 

@@ -4,7 +4,11 @@
 #include <memory>
 #include <thread>
 
+#ifdef REVERIE_LEARNING
+#include "controller/modelfree/script_agent.h"
+#endif
 #include "core/base/error.h"
+#include "core/base/files.h"
 #include "core/base/json.h"
 #include "core/base/run_directory.h"
 #include "core/base/run_time.h"
@@ -44,6 +48,17 @@ struct Player {
 #ifdef REVERIE_LEARNING
 constexpr bool kLearning = true;
 
+/// The rollouts keep the file, so that they can be gone on with by that agent alone.
+void keep_agent(const std::string& file, const std::string& kept) {
+  const std::string content = read_file(file);
+  if (file_exists(kept) && read_file(kept) != content)
+    throw InputError(
+        "{} is another agent than {}, which played before; collect into another "
+        "directory",
+        file, kept);
+  write_file(kept, content);
+}
+
 /// LibTorch gets one thread, so that the weights, and with them the data, follow from the seed
 /// alone.
 Player trained_player(const CollectStepConfig& config, const Environment& environment,
@@ -58,8 +73,22 @@ Player trained_player(const CollectStepConfig& config, const Environment& enviro
   player.seconds = watch.seconds();
   return player;
 }
+
+/// Who plays without learning before.
+std::unique_ptr<CollectAgent> given_agent(const CollectConfig& config) {
+  if (!is_script_agent(config.agent)) return make_collect_agent(config);
+  torch::set_num_threads(1);
+  return load_script_agent(config.agent);
+}
 #else
 constexpr bool kLearning = false;
+
+bool is_script_agent(const std::string&) { return false; }
+void keep_agent(const std::string&, const std::string&) {}
+
+std::unique_ptr<CollectAgent> given_agent(const CollectConfig& config) {
+  return make_collect_agent(config);
+}
 
 Player trained_player(const CollectStepConfig&, const Environment&, const CommonOptions&) {
   throw InternalError("an agent that learns needs LibTorch");
@@ -163,7 +192,7 @@ void run(const CollectOptions& options) {
                      options.part.text());
   check_part(config.collect, options.part);
   Player player;
-  if (!trained) player.agent = make_collect_agent(config.collect);
+  if (!trained) player.agent = given_agent(config.collect);
   const MadeEnvironment made = make_environment(config.env);
   if (!options.common.quiet)
     for (const std::string& warning : made.warnings) fmt::print(stderr, "warning: {}\n", warning);
@@ -185,6 +214,8 @@ void run(const CollectOptions& options) {
   run.workers = workers_for(made.environment->spec(), options.workers);
   run.progress = options.common.progress();
   const RunDirectory directory(run.metrics, run.config, options.common.resume);
+  if (is_script_agent(config.collect.agent))
+    keep_agent(config.collect.agent, run.directory + "/agent.pt");
   RunTime time(run.metrics);
   if (options.common.resume) time.resume();
   run.after_episode = [&](int episode) {

@@ -37,7 +37,9 @@ def names():
 
 def run_block(language, text, names):
     if language == "python":
-        exec(compile(text, "README.md", "exec"), names)
+        file = pathlib.Path(f"block_{len(names)}.py").resolve()  # TorchScript reads the source
+        file.write_text(text)
+        exec(compile(text, str(file), "exec"), names)
         return
     assert language == "sh", f"a block of {language} is not run"
     program = pathlib.Path(os.environ["REVERIE_PROGRAM"]).parent
@@ -93,6 +95,9 @@ def check_an_agent_of_my_own(names):
     best = {start: optimum(env, start) for start in env.environment_spec.starts}
     shares = [names["learned"][start] / best[start] for start in best]
     assert min(shares) >= 0.8 and max(shares) == 1, (names["learned"], best)
+    infos = [episode.infos for episode in reverie.rollouts("played")]
+    packed = [one["objective"][one["feasible"]].max() for one in infos]
+    assert np.mean(packed) >= 0.8 * np.mean(list(best.values())), (packed, best)
 
 
 def check_a_network_trained_on_rollouts(names):
