@@ -60,9 +60,7 @@ void require_scores(const torch::Tensor& scores, int64_t valid) {
 }
 
 /// Of what LibTorch says, the line that tells what it is: behind where in the script it arose.
-std::string reason_of(const std::exception& error) {
-  const auto* known = dynamic_cast<const c10::Error*>(&error);
-  std::string text = known != nullptr ? known->what_without_backtrace() : error.what();
+std::string reason_in(std::string text) {
   while (!text.empty() && std::isspace(static_cast<unsigned char>(text.back()))) text.pop_back();
   return text.substr(text.rfind('\n') + 1);
 }
@@ -101,8 +99,10 @@ class ScriptAgent : public CollectAgent {
     const torch::jit::GraphOptimizerEnabledGuard as_written(false);
     try {
       return module_.forward({graph});
+    } catch (const c10::Error& error) {
+      throw InputError("forward failed: {}", reason_in(error.what_without_backtrace()));
     } catch (const std::exception& error) {
-      throw InputError("forward failed: {}", reason_of(error));
+      throw InputError("forward failed: {}", reason_in(error.what()));
     }
   }
 
@@ -124,7 +124,7 @@ std::unique_ptr<CollectAgent> load_script_agent(const std::string& path) {
     return std::make_unique<ScriptAgent>(path, std::move(module));
   } catch (const c10::Error& error) {
     throw InputError("{} is no TorchScript file, such as torch.jit.script(module).save writes: {}",
-                     path, reason_of(error));
+                     path, reason_in(error.what_without_backtrace()));
   }
 }
 

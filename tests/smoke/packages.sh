@@ -32,6 +32,11 @@ if [[ -e $(dirname "$reverie")/python/reverie/__init__.py ]]; then
   PYTHONPATH=$usr/lib/python3/dist-packages /usr/bin/python3 -c 'import reverie
 env = reverie.make("Knapsack-v0")
 assert env.reset(seed=1)[1]["action_mask"].any()' || fails "the Python package does not work"
+  if [[ ${2-} == ON ]]; then
+    dpkg-deb -x debs/python3-reverie-learning_*.deb unpacked || fails "no package python3-reverie-learning: $(ls debs)"
+    PYTHONPATH=$usr/lib/python3/dist-packages /usr/bin/python3 -c 'import reverie
+reverie.load_policy("nothing.pt")' 2>&1 | grep -q 'InputError: nothing.pt' || fails "no policies in Python"
+  fi
 fi
 
 cat >CMakeLists.txt <<END

@@ -42,6 +42,11 @@ endif()
 set(CPACK_DEBIAN_PYTHON3-REVERIE_PACKAGE_DEPENDS
     "python3 (>= ${Python_VERSION_MAJOR}.${Python_VERSION_MINOR}), python3 (<< ${Python_VERSION_MAJOR}.${python_next}), python3-numpy")
 set(CPACK_DEBIAN_PYTHON3-REVERIE_PACKAGE_SUGGESTS "python3-torch, python3-onnx, python3-distributed")
+set(CPACK_DEBIAN_PYTHON3-REVERIE_PACKAGE_RECOMMENDS "reverie (= ${PROJECT_VERSION}), python3-reverie-learning")
 set(CPACK_COMPONENT_PYTHON3-REVERIE_DESCRIPTION "world models of systems problems - Python
  Environments for Gymnasium, faster ONNX models, placements, rollouts.")
+set(CPACK_DEBIAN_PYTHON3-REVERIE-LEARNING_PACKAGE_SECTION python)
+set(CPACK_DEBIAN_PYTHON3-REVERIE-LEARNING_PACKAGE_DEPENDS "python3-reverie (= ${PROJECT_VERSION})")
+set(CPACK_COMPONENT_PYTHON3-REVERIE-LEARNING_DESCRIPTION "world models of systems problems - policies in Python
+ What plays trained policies in Python, by LibTorch.")
 include(CPack)

@@ -85,7 +85,8 @@ def test_settings_are_checked(model, tmp_path):
     for settings, said in [
         ({"episoodes": 3}, "unknown setting 'episoodes'"),
         ({"episodes": 0}, "episodes"),
-        ({"agent": "ppo"}, "reverie collect"),
+        ({"agent": "mixed", "ppo": {"updates": 1}}, "another agent plays"),
+        ({"agent": "ppo", "executor": concurrent.futures.ThreadPoolExecutor(1)}, "needs LibTorch"),
         ({"agent": "nobody"}, "nobody"),
     ]:
         with pytest.raises(reverie.InputError, match=said):

@@ -49,10 +49,10 @@ def run_block(language, text, names):
 
 @pytest.mark.parametrize("section", SECTIONS)
 def test_the_blocks_of_a_section_run(section, folder, names):
-    if any("torch" in text for _, text in SECTIONS[section]) and not importlib.util.find_spec(
-        "torch"
-    ):
-        pytest.skip("torch is not installed")
+    text = "".join(text for _, text in SECTIONS[section])
+    for word, module in (("torch", "torch"), (".pt", "reverie._learning")):
+        if word in text and not importlib.util.find_spec(module):
+            pytest.skip(f"{module} is not installed")
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         for language, text in SECTIONS[section]:

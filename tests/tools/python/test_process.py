@@ -35,3 +35,4 @@ def test_nothing_but_numpy_is_needed():
         [sys.executable, "-c", script], capture_output=True, text=True, check=True
     ).stdout
     assert "'torch'" not in loaded and "'onnx'" not in loaded and "'reverie._core'" in loaded
+    assert "'reverie._learning'" not in loaded

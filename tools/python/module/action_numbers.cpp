@@ -26,4 +26,17 @@ std::optional<int> ActionNumbers::number(const ActionMask& mask, const Action& a
   return slot < slots_ ? std::optional(action.primary * slots_ + slot) : std::nullopt;
 }
 
+ActionMask ActionNumbers::numbered(ActionMask mask) const {
+  if (are_entities_) return mask;
+  for (int primary = 0; primary < no_op_; ++primary) {
+    int left = slots_;
+    for (int entity = 0; entity < mask.entities; ++entity) {
+      uint16_t& count = mask.at(primary, entity);
+      count = static_cast<uint16_t>(std::min<int>(count, left));
+      left -= count;
+    }
+  }
+  return mask;
+}
+
 }  // namespace reverie::python

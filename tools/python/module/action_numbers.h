@@ -26,6 +26,8 @@ class ActionNumbers {
   std::optional<Action> action(const ActionMask& mask, int64_t number) const;
   /// Nothing where the mask does not allow it, or it has no number.
   std::optional<int> number(const ActionMask& mask, const Action& action) const;
+  /// The mask without the choices that have no number.
+  ActionMask numbered(ActionMask mask) const;
   /// Calls visit(number, action) for all that the mask allows, in the order of their numbers.
   template <class Visit>
   void visit(const ActionMask& mask, Visit&& visit) const {

@@ -34,8 +34,6 @@ class ShardMaker {
   /// `text`: the configuration that is kept in `directory`, from which its paths are.
   ShardMaker(const std::string& text, const std::string& directory) : text_(text) {
     ConfigFields(config_).load_text(text, "the configuration of a collection");
-    if (config_.collect.agent == "ppo")
-      throw InputError("agent ppo learns with LibTorch before it plays: use `reverie collect`");
     agent_ = make_collect_agent(config_.collect);
     made_ = make_environment(found_from(directory, "", config_.env));
   }

@@ -3,6 +3,7 @@
 #include <pybind11/stl.h>
 
 #include <algorithm>
+#include <atomic>
 #include <filesystem>
 #include <utility>
 
@@ -35,6 +36,11 @@ std::vector<KnownSetting> settings_of(const std::string& kind) {
   EnvironmentConfig config;
   Settings settings{config};
   return known_settings(ConfigFields(settings), environment_kind(kind).name().data());
+}
+
+uint64_t new_moment() {
+  static std::atomic<uint64_t> last = 0;
+  return ++last;
 }
 
 int most_entities(const Environment& prototype) {
@@ -154,7 +160,8 @@ NumberedEnvironment::NumberedEnvironment(const NumberedEnvironment& other)
       entities_(other.entities_),
       numbers_(other.numbers_),
       layout_(other.layout_),
-      start_(other.start_) {}
+      start_(other.start_),
+      moment_(other.moment_) {}
 
 void NumberedEnvironment::use_usual_sizes() {
   const auto environment = environment_->fork();
@@ -177,12 +184,15 @@ void NumberedEnvironment::set_sizes(int max_nodes, int max_edges) {
 void NumberedEnvironment::reset(uint64_t seed) {
   environment_->reset(seed);
   start_ = static_cast<int>(seed % static_cast<uint64_t>(spec().start_states()));
+  moment_ = {.id = new_moment()};
 }
 
 NumberedEnvironment::Stepped NumberedEnvironment::step(int64_t number) {
   const auto action = numbers_.action(environment_->mask(), number);
   if (!action) return {.valid = false};
-  return {.result = environment_->step(*action)};
+  const Stepped stepped = {.result = environment_->step(*action)};
+  moment_ = {new_moment(), moment_.id, *action, moment_.steps + 1};
+  return stepped;
 }
 
 Action NumberedEnvironment::action(int64_t number) const {

@@ -63,6 +63,15 @@ class NumberedEnvironment {
   int entities() const { return entities_; }  ///< the most that a start state has
   int start() const { return start_; }
 
+  /// Who follows an episode knows by these that one step leads from a state that he saw to this.
+  struct Moment {
+    uint64_t id = 0;      ///< of this state in this episode; forks share it until they step
+    uint64_t before = 0;  ///< the id before the last step; 0 at a start state
+    Action last = {};     ///< what that step took
+    int steps = 0;        ///< of the episode so far
+  };
+  const Moment& moment() const { return moment_; }
+
   /// The most nodes and edges of a start state, twice: graphs may grow.
   void use_usual_sizes();
   void set_sizes(int max_nodes, int max_edges);
@@ -88,6 +97,7 @@ class NumberedEnvironment {
   ActionNumbers numbers_;
   ArrayLayout layout_;
   int start_ = -1;  ///< none before the first reset
+  Moment moment_;
 };
 
 void bind_environment(py::module_& module);

@@ -1,7 +1,8 @@
 """Reverie: model-based reinforcement learning for systems problems that are graphs.
 
-Environments (`make`), rollouts of them (`collect`), a faster model (`optimize`), and a placement on
-devices (`place`). Gymnasium is optional: where it is there, the environments are registered as
+Environments (`make`), rollouts of them (`collect`), the steps that learn (`train_vae`, `train_mdnrnn`,
+`dream_train`, `evaluate`, `load_policy`), a faster model (`optimize`), and a placement on devices
+(`place`). Gymnasium is optional: where it is there, the environments are registered as
 reverie/Rewrite-v0 and so on.
 """
 
@@ -10,7 +11,9 @@ from ._gym import HAS_GYMNASIUM
 from .collecting import collect
 from .environments import Action, Environment, Solution, Spec, make, settings_of
 from .episodes import Episode, Rollouts, rollouts
+from .learning import dream_train, evaluate, train_mdnrnn, train_vae
 from .observations import Graph, collate
+from .policies import Policy, load_policy
 from .vector import VectorEnvironment, make_vec
 from .tools import Optimized, Placed, optimize, place
 
@@ -22,18 +25,24 @@ __all__ = [
     "InputError",
     "Optimized",
     "Placed",
+    "Policy",
     "Rollouts",
     "Solution",
     "Spec",
     "VectorEnvironment",
     "collate",
     "collect",
+    "dream_train",
+    "evaluate",
+    "load_policy",
     "make",
     "make_vec",
     "optimize",
     "place",
     "rollouts",
     "settings_of",
+    "train_mdnrnn",
+    "train_vae",
 ]
 
 

@@ -7,10 +7,12 @@ import functools
 import json
 import os
 import warnings
-from typing import Any, Iterable
+from typing import Any, Iterable, Mapping
 
 from . import _core
+from ._core import InputError
 from .environments import given_to, kind_of
+from .learning import environment_settings, options_of, run
 from .settings import flatten
 
 
@@ -32,6 +34,7 @@ def collect(
     executor: concurrent.futures.Executor | None = None,
     workers: int | None = None,
     resume: bool = False,
+    ppo: Mapping[str, Any] | None = None,
     **settings: Any,
 ) -> dict[str, Any]:
     """Plays episodes and writes them as rollouts, which are those of the command `collect`.
@@ -42,6 +45,8 @@ def collect(
               client.get_executor(). Its machines see the inputs under the same paths. The bytes do
               not depend on it. None: `workers` threads of this process
     resume    goes on with a directory in which a collection was interrupted
+    ppo       settings of agent="ppo", which learns before it plays, such as {"updates": 10}. It
+              plays in a process of its own, and so does agent="FILE.pt", a network in TorchScript
     settings  keys of the collection (episodes, agent, shard_episodes, ...) and of the environment,
               with its inputs
 
@@ -51,10 +56,22 @@ def collect(
     kind = kind_of(name)
     known = set(_core.collect_settings())
     directory = os.path.abspath(os.fspath(out))
+    of_environment = {key: value for key, value in settings.items() if key not in known}
+    of_collection = {key: value for key, value in settings.items() if key in known}
+    agent = str(settings.get("agent", ""))
+    if ppo is not None and agent != "ppo":
+        raise InputError("ppo has the settings of agent='ppo', and another agent plays")
+    if agent == "ppo" or agent.endswith(".pt"):
+        if executor is not None:
+            raise InputError(f"agent {agent} needs LibTorch; without an executor it collects here")
+        inputs, given = environment_settings(kind, of_environment)
+        words = {"env": kind, "out": directory, "seed": seed, "workers": workers, "resume": resume}
+        given += flatten((), {"collect": of_collection, "ppo": ppo or {}})
+        return run("collect", [*inputs, *options_of(words)], given, progress=False)
     collection = _core.Collection(
         kind,
-        given_to(kind, {key: value for key, value in settings.items() if key not in known}),
-        flatten(known, {key: value for key, value in settings.items() if key in known}),
+        given_to(kind, of_environment),
+        flatten(known, of_collection),
         seed,
         directory,
         resume,
