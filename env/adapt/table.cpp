@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <tuple>
 #include <utility>
 
 #include "core/base/error.h"
@@ -263,6 +264,25 @@ void AdaptTable::add(uint64_t seed, std::span<const JobState> states) {
   auto place = std::ranges::find(sequences, states.back().decisions, &RecordedSequence::decisions);
   if (place == sequences.end()) place = sequences.insert(place, {states.back().decisions, {}});
   place->runs.push_back(std::move(run));
+}
+
+void AdaptTable::join(const AdaptTable& other) {
+  const auto scene = [](const AdaptTable& table) {
+    return std::tie(table.scenario, table.budget, table.rates, table.final_epochs, table.network,
+                    table.curve, table.start);
+  };
+  if (scene(*this) != scene(other))
+    throw InputError("'{}' and '{}' are not the same network, data and schedule, trained alike",
+                     scenario, other.scenario);
+  decisions = std::max(decisions, other.decisions);
+  for (const RecordedSequence& theirs : other.sequences) {
+    auto place = std::ranges::find(sequences, theirs.decisions, &RecordedSequence::decisions);
+    if (place == sequences.end()) place = sequences.insert(place, {theirs.decisions, {}});
+    for (const RecordedRun& run : theirs.runs)
+      if (std::ranges::find(place->runs, run.seed, &RecordedRun::seed) == place->runs.end())
+        place->runs.insert(std::ranges::upper_bound(place->runs, run.seed, {}, &RecordedRun::seed),
+                           run);
+  }
 }
 
 std::unique_ptr<JobSource> table_source(AdaptTable table) {

@@ -50,6 +50,9 @@ struct AdaptTable {
   /// (which sets the start of an empty table) and after each decision, the last when it is over.
   /// InputError where it begins in another state than those before.
   void add(uint64_t seed, std::span<const JobState> states);
+  /// Adds the runs of another table of the scenario whose seeds its sequences lack. InputError
+  /// where it is another scenario, or begins in another state.
+  void join(const AdaptTable& other);
 };
 
 /// Reads the own format or the published one (env/adapt/published_table.h). InputError with the

@@ -44,6 +44,28 @@ TEST(AdaptTable, ReadsBackAsItWasWritten) {
   EXPECT_EQ(one->rates(), (std::vector<double>{0.001, 0.01}));
 }
 
+TEST(AdaptTable, JoinsTheRunsOfOthers) {
+  const AdaptTable whole = made_up_table({.runs = 3});
+  std::vector<AdaptTable> single(3, whole);
+  for (size_t run = 0; run < 3; ++run)
+    for (RecordedSequence& sequence : single[run].sequences) sequence.runs = {sequence.runs[run]};
+  AdaptTable joined = single[0];
+  joined.join(single[2]);
+  joined.join(single[2]);  // whose seeds are there by now
+  joined.join(single[1]);
+  EXPECT_EQ(joined, whole);
+
+  for (const auto& change : std::vector<std::function<void(AdaptTable&)>>{
+           [](AdaptTable& other) { other.scenario = "elsewhere"; },
+           [](AdaptTable& other) { other.rates = {0.5}; },
+           [](AdaptTable& other) { other.budget = "an hour"; },
+           [](AdaptTable& other) { other.start.spent += 0.1; }}) {
+    AdaptTable other = single[1];
+    change(other);
+    EXPECT_THAT(error_of([&] { joined.join(other); }), HasSubstr("not the same network"));
+  }
+}
+
 TEST(AdaptTable, FingerprintsTellTablesApart) {
   AdaptTable table = made_up_table({});
   const uint64_t before = table_source(table)->fingerprint();

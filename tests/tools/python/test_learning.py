@@ -88,8 +88,9 @@ def test_an_agent_that_learns_collects_what_it_collects_for_the_command(model, t
 
 def test_it_follows_several_episodes_in_turn(trained):
     name, settings, file = trained
-    policy, starts = reverie.load_policy(file), reverie.make(name, **settings).environment_spec.starts
+    policy = reverie.load_policy(file)
     envs = [reverie.make(name, **settings) for _ in range(2)]
+    starts = envs[0].environment_spec.starts
     alone = [episode(policy, env, start)[0] for env, start in zip(envs, (starts[0], starts[-1]))]
     for env, start in zip(envs, (starts[0], starts[-1])):
         env.reset(options={"start": start})

@@ -8,6 +8,7 @@
 #include "tools/python/module/optimize.h"
 #include "tools/python/module/place.h"
 #include "tools/python/module/rollouts.h"
+#include "tools/python/module/tables.h"
 #include "tools/python/module/vector.h"
 
 namespace reverie::python {
@@ -24,6 +25,7 @@ PYBIND11_MODULE(_core, module) {
   bind_collect(module);
   bind_optimize(module);
   bind_place(module);
+  bind_tables(module);
 }
 
 }  // namespace reverie::python

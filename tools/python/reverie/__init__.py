@@ -1,8 +1,8 @@
 """Reverie: model-based reinforcement learning for systems problems that are graphs.
 
-Environments (`make`), rollouts of them (`collect`), the steps that learn (`train_vae`, `train_mdnrnn`,
-`dream_train`, `evaluate`, `load_policy`), a faster model (`optimize`), and a placement on devices
-(`place`). Gymnasium is optional: where it is there, the environments are registered as
+Environments (`make`), rollouts of them (`collect`), the steps that learn (`train_vae`,
+`train_mdnrnn`, `dream_train`, `evaluate`, `load_policy`), a faster model (`optimize`), and a placement
+on devices (`place`). Gymnasium is optional: where it is there, the environments are registered as
 reverie/Rewrite-v0 and so on.
 """
 
@@ -12,6 +12,7 @@ from .collecting import collect
 from .environments import Action, Environment, Solution, Spec, make, settings_of
 from .episodes import Episode, Rollouts, rollouts
 from .learning import dream_train, evaluate, train_mdnrnn, train_vae
+from .measuring import profile, record
 from .observations import Graph, collate
 from .policies import Policy, load_policy
 from .vector import VectorEnvironment, make_vec
@@ -39,6 +40,8 @@ __all__ = [
     "make_vec",
     "optimize",
     "place",
+    "profile",
+    "record",
     "rollouts",
     "settings_of",
     "train_mdnrnn",

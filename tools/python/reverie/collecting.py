@@ -12,8 +12,9 @@ from typing import Any, Iterable, Mapping
 from . import _core
 from ._core import InputError
 from .environments import given_to, kind_of
-from .learning import environment_settings, options_of, run
+from .program import environment_settings, options_of, run
 from .settings import flatten
+from .tasks import each
 
 
 @functools.lru_cache(maxsize=4)
@@ -80,36 +81,10 @@ def collect(
         warnings.warn(warning, stacklevel=2)
     try:
         if executor is not None:
-            _collect_by(executor, collection, directory)
+            shards = collection.missing()
+            make = functools.partial(make_shard, collection.config, directory)
+            for index, content in each(executor, [functools.partial(make, one) for one in shards]):
+                collection.write(shards[index], content)
         return json.loads(collection.finish(workers or os.cpu_count() or 1))
     finally:
         collection.release()
-
-
-def _collect_by(
-    executor: concurrent.futures.Executor, collection: _core.Collection, directory: str
-) -> None:
-    shards = {
-        executor.submit(make_shard, collection.config, directory, shard): shard
-        for shard in collection.missing()
-    }
-    failure = None
-    try:
-        for made in concurrent.futures.as_completed(shards):
-            if made.cancelled():
-                continue
-            failure = failure or made.exception()
-            if made.exception() is None:
-                collection.write(shards[made], made.result())
-            else:
-                _cancel(shards)  # what runs is kept when it ends
-    except BaseException:
-        _cancel(shards)
-        raise
-    if failure is not None:
-        raise failure
-
-
-def _cancel(futures: Iterable[concurrent.futures.Future[bytes]]) -> None:
-    for future in futures:
-        future.cancel()

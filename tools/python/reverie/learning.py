@@ -1,105 +1,21 @@
 """The steps that learn: what the commands train_vae, train_mdnrnn, dream_train and evaluate do.
 
-Each runs the program `reverie` in a process of its own, so that LibTorch and the PyTorch of this
-process do not meet. Settings are keys of the command's --set; a section is a dictionary.
+Each runs the program `reverie`. Settings are keys of the command's --set; a section is a
+dictionary.
 """
 
 from __future__ import annotations
 
+import concurrent.futures
 import json
 import os
 import pathlib
-import shutil
-import signal
-import subprocess
-import sys
-import threading
-from typing import IO, Any, Iterable, Mapping
+from typing import Any, Iterable, Mapping
 
-from ._core import InputError
-from .environments import given_to, kind_of
-from .settings import Setting, as_list, flatten
-
-
-def _program() -> str:
-    """The program beside this package where both were built, or the one on the path."""
-    beside = pathlib.Path(__file__).resolve().parents[2] / "reverie"
-    found = str(beside) if beside.is_file() else shutil.which("reverie")
-    if found is None:
-        raise InputError("this needs the program reverie; install it, or put its folder on PATH")
-    return found
-
-
-class _Lines(threading.Thread):
-    """Passes on what the program says, as notebooks show sys.stderr alone, and keeps the last."""
-
-    def __init__(self, stream: IO[str], shown: bool):
-        super().__init__(daemon=True)
-        self.last = ""
-        self._stream = stream
-        self._shown = shown
-        self.start()
-
-    def run(self) -> None:
-        for line in self._stream:
-            self.last = line.strip() or self.last
-            if self._shown and not line.startswith("reverie: "):
-                print(line, end="", file=sys.stderr, flush=True)
-
-
-def run(
-    command: str, arguments: Iterable[Any], settings: Iterable[Setting], progress: bool
-) -> dict[str, Any]:
-    """What the command tells as JSON.
-
-    Ctrl-C lets it end as it does on the command line, keeping what it has.
-    """
-    words = [_program(), command, "--json", *as_list(arguments)]
-    for key, value in settings:
-        words += ["--set", f"{key}={value if isinstance(value, str) else ','.join(value)}"]
-    if not progress:
-        words.append("--quiet")
-    process = subprocess.Popen(
-        words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True
-    )
-    assert process.stdout is not None and process.stderr is not None
-    said = _Lines(process.stderr, progress)
-    try:
-        output = process.stdout.read()
-        status = process.wait()
-    except BaseException:
-        process.send_signal(signal.SIGINT)
-        process.wait()
-        raise
-    said.join()
-    if status != 0:
-        message = said.last.removeprefix("reverie: ") or f"{command} ended with status {status}"
-        raise InputError(message) if status == 2 else RuntimeError(message)
-    return json.loads(output.splitlines()[-1])
-
-
-def environment_settings(kind: str, given: dict[str, Any]) -> tuple[list[str], list[Setting]]:
-    """The inputs and settings of an environment, as a command takes them."""
-    inputs: list[str] = []
-    settings: list[Setting] = []
-    for key, value in given_to(kind, given):
-        if key == "inputs":
-            inputs = as_list(value)
-        else:
-            settings.append((f"env.{key}" if key == "horizon" else f"env.{kind}.{key}", value))
-    return inputs, settings
-
-
-def options_of(given: Mapping[str, Any]) -> list[str]:
-    """Options of a command line; None and False are left out."""
-    words = []
-    for name, value in given.items():
-        if value is None or value is False:
-            continue
-        words.append("--" + name)
-        if value is not True:
-            words.append(",".join(as_list(value)))
-    return words
+from .environments import kind_of
+from .program import environment_settings, options_of, run
+from .settings import Setting, flatten
+from .tasks import Command, anywhere, each
 
 
 def train_vae(
@@ -215,6 +131,7 @@ def evaluate(
     device: str = "cpu",
     threads: int | None = None,
     progress: bool = False,
+    executor: concurrent.futures.Executor | None = None,
     evaluate: Mapping[str, Any] | None = None,
     **settings: Any,
 ) -> dict[str, Any]:
@@ -224,22 +141,47 @@ def evaluate(
     policy    policy.pt, as `dream_train` wrote it
     solvers   what to compare with: names, NAME:BUDGET, "usual"
     evaluate  settings of the comparison, such as {"seeds": 5}
+    executor  evaluates each input in a task of its own. Then each has a report in a folder of
+              `out`, 000 and so on, and report.json holds what all of them tell
     settings  of the environment, with its inputs, as in `make`
 
     The others as in `train_vae`.
     """
     kind = kind_of(name)
-    options = options_of(
-        {
-            "env": kind,
-            "policy": policy,
-            "out": out,
-            "solvers": solvers,
-            "seed": seed,
-            "device": device,
-            "threads": threads,
-        }
-    )
     inputs, given = environment_settings(kind, settings)
     given += flatten((), {"evaluate": dict(evaluate or {})})
-    return run("evaluate", [*inputs, *options], given, progress)
+    options = {
+        "env": kind,
+        "policy": policy,
+        "solvers": solvers,
+        "seed": seed,
+        "device": device,
+        "threads": threads,
+    }
+    if executor is None:
+        words = [*inputs, *options_of({"out": out, **options})]
+        return run("evaluate", words, given, progress)
+    options["policy"] = os.path.abspath(policy)
+    return _evaluate_by(executor, inputs, options_of(options), given, pathlib.Path(out))
+
+
+def _evaluate_by(
+    executor: concurrent.futures.Executor,
+    inputs: list[str],
+    options: list[str],
+    settings: list[Setting],
+    out: pathlib.Path,
+) -> dict[str, Any]:
+    """A task and a folder for each input, and what all told together in report.json."""
+    subjects = [[anywhere(one)] for one in inputs] or [[]]
+    tasks = [
+        Command("evaluate", [*subject, *options, "--out", "{}/report"], settings)
+        for subject in subjects
+    ]
+    told: dict[int, dict[str, Any]] = {}
+    for index, done in each(executor, tasks):
+        done.extract(out / f"{index:03}")
+        told[index] = done.told
+    whole = {**told[0], "starts": [start for i in sorted(told) for start in told[i]["starts"]]}
+    (out / "report.json").write_text(json.dumps(whole, indent=2) + "\n")
+    return whole
