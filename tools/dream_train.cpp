@@ -216,7 +216,10 @@ void run(const Options& options) {
   if (options.iterate > 0) config.iterate.rounds = options.iterate;
   if (!options.validate_source.empty()) config.validate_source = options.validate_source;
   config.plan.stop = stop_on_interrupt();
-  require_fit(config);  // this and what follows is refused before anything is written
+  const Processes processes = Processes::from_environment();
+  if (processes.count() > 1 && config.iterate.rounds > 1)
+    throw InputError("several processes train one round; leave --iterate out");
+  require_fit(config, processes);  // this and what follows is refused before anything is written
   const Rollouts rollouts = Rollouts::open(options.rollouts);
   const Collected collected = collected_in(rollouts, options);
   load_checkpoint(options.world, "world");
@@ -224,20 +227,26 @@ void run(const Options& options) {
   DreamStepRun step;
   step.world = options.world;
   step.policy = options.policy;
-  step.training = place_to_learn(collected, config);
-  step.validation = to_train_on(environment_of(collected, config.validate_source), collected);
-  const std::shared_ptr<Environment> environment = environment_of(collected, "");
+  std::shared_ptr<Environment> environment;  // nothing real is done twice
+  if (processes.is_first()) {
+    step.training = place_to_learn(collected, config);
+    step.validation = to_train_on(environment_of(collected, config.validate_source), collected);
+    environment = environment_of(collected, "");
+  }
   step.environment = dump_config(relative_to(options.common.out, collected.config.env));
   step.directory = options.common.out;
   step.resume = options.common.resume;
-  step.progress = options.common.progress();
+  step.processes = processes;
+  step.progress = progress_of(options.common, processes);
   step.device = device_named(options.device);
-  const RunDirectory directory(step.directory, dump_config(config), step.resume);
+  std::optional<RunDirectory> directory;
+  if (processes.is_first()) directory.emplace(step.directory, dump_config(config), step.resume);
   const auto collect = [&](const CollectAgent& agent, int64_t episodes, const std::string& where) {
     return collect_round(*environment, collected, agent, episodes, where, step.progress);
   };
   const TrainingResult result = run_iterated(std::make_shared<RolloutEpisodes>(rollouts),
                                              config.iterate, config, step, collect);
+  if (!processes.is_first()) return;
   write_history(step.directory, history_before(options), taken(result, config));
   const EnvSpec& judged = step.validation->spec();
   const std::string judge = judged_by(result, collected, judged);

@@ -48,15 +48,11 @@ Checkpoint given(const Options& options) {
                               : load_checkpoint(options.from, "world");
 }
 
-/// The first process computes them; the others read its file.
 Latents latents_of(const RolloutEpisodes& data, Encoder& encoder, const Options& options,
                    const Processes& processes) {
-  if (!processes.is_first()) processes.meet();
   Progress progress("encode", data.state_count(), "states", progress_of(options, processes));
-  Latents latents = cached_latents(options.out + "/latents.pt", data, encoder,
-                                   [&](int done) { progress.update(done); });
-  if (processes.is_first()) processes.meet();
-  return latents;
+  return cached_latents(options.out + "/latents.pt", data, encoder, processes,
+                        [&](int done) { progress.update(done); });
 }
 
 void run(const Options& options) {

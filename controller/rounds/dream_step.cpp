@@ -52,7 +52,7 @@ std::unique_ptr<LatentEnvironment> place_to_learn(const LatentEpisodes& episodes
 
 LatentEpisodes encoded(const EpisodeSource& data, const Models& models, const DreamStepRun& run) {
   Progress progress("encode", data.state_count(), "states", run.progress);
-  return {data, cached_latents(run.directory + "/latents.pt", data, *models.encoder,
+  return {data, cached_latents(run.directory + "/latents.pt", data, *models.encoder, run.processes,
                                [&](int done) { progress.update(done); })};
 }
 
@@ -82,6 +82,7 @@ class DreamStep {
     training_.base.config = dump_config(config);
     if (!run.environment.empty()) training_.base.configs["environment"] = run.environment;
     training_.resume = run.resume;
+    training_.processes = run.processes;
     training_.progress = run.progress;
     training_.device = run.device;
     training_.seconds_before = run.seconds_before + watch_.seconds();
@@ -102,6 +103,7 @@ class DreamStep {
     training_.directory = directory;
     training_.seed = seed;
     const auto environment = place_to_learn(episodes_, models_, config_, run_);
+    if (!run_.processes.is_first()) return train_policy(*environment, {}, training_);
     RealJudge judge(run_.validation, models_.encoder, models_.world, config_.validation, seed);
     return train_policy(*environment, judge.judge(), training_);
   }
@@ -129,20 +131,25 @@ class DreamStep {
 
 }  // namespace
 
-void require_fit(const DreamStepConfig& config) {
+void require_fit(const DreamStepConfig& config, const Processes& processes) {
   if (std::ssize(config.discounts) > config.policies)
     throw InputError("dream.discounts lists {} discounts for {} policies; set dream.policies",
                      config.discounts.size(), config.policies);
   const bool dreams = config.environment == LearningPlace::kDream;
+  if (processes.count() > 1 && (!dreams || config.policies > 1))
+    throw InputError(
+        "several processes train one policy in the dream; leave out dream.environment and "
+        "dream.policies");
   require_learnable(config.trainer, {.updates = config.plan.updates,
                                      .batch = config.plan.batch,
                                      .depth = dreams ? config.dream.depth : 0,
-                                     .discounts = !config.discounts.empty()});
+                                     .discounts = !config.discounts.empty(),
+                                     .chunks = config.plan.chunks});
 }
 
 TrainingResult run_dream_step(const EpisodeSource& data, const DreamStepConfig& config,
                               const DreamStepRun& run) {
-  require_fit(config);
+  require_fit(config, run.processes);
   return DreamStep(data, config, run).train();
 }
 

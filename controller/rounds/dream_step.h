@@ -77,7 +77,7 @@ struct DreamStepRun {
   std::string world;        ///< checkpoint of kind "world"
   std::string policy = {};  ///< checkpoint of kind "policy" to go on from; empty: a new one
   /// To learn in where `environment` is live or surrogate (made by
-  /// EnvironmentKind::make_surrogate), and to be judged in.
+  /// EnvironmentKind::make_surrogate), and to be judged in, which the first process alone needs.
   std::shared_ptr<Environment> training, validation;
   /// Kept with the policy: the EnvironmentConfig that it was trained on, as YAML.
   std::string environment = {};
@@ -85,12 +85,13 @@ struct DreamStepRun {
   bool validate_start = true;  ///< false: not before the first update, whatever `plan` says
   std::string directory;       ///< exists
   bool resume = false;
+  Processes processes = {};  ///< of a TrainingRun
   ProgressStyle progress = ProgressStyle::kQuiet;
   torch::Device device = torch::kCPU;
 };
 
 /// InputError when settings do not go together.
-void require_fit(const DreamStepConfig& config);
+void require_fit(const DreamStepConfig& config, const Processes& processes = {});
 
 /// Trains C in the dream that starts from the states of `data`, in a surrogate or live. Writes
 /// policy.pt, which holds V, M and C, last.pt, training.pt and metrics.jsonl. Each of several

@@ -104,6 +104,7 @@ TrainingResult run_iterated(std::shared_ptr<const EpisodeSource> data, const Ite
                             const DreamStepConfig& step, const DreamStepRun& run,
                             const CollectRound& collect) {
   if (config.rounds == 1) return run_dream_step(*data, step, run);
+  REVERIE_CHECK(run.processes.count() == 1);
   return Iteration(std::move(data), config, step, run, collect).run();
 }
 

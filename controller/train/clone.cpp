@@ -45,6 +45,21 @@ std::vector<Climb> best_climbs(const EpisodeSource& data, double share) {
   return best;
 }
 
+/// Sums over steps.
+struct CloneTerms {
+  torch::Tensor likely;  ///< log-likelihood of the good actions, by their share of all
+  torch::Tensor miss;    ///< squared error of the critic
+};
+
+CloneTerms clone_terms(ActorCritic& net, const Demonstrations& steps, const torch::Tensor& worth,
+                       const torch::Tensor& index, double good_share) {
+  const Evaluation now =
+      net->evaluate(select_rows(steps.observation, index), select_rows(steps.actions, index));
+  const auto weight = steps.good.index_select(0, index).to(torch::kFloat);
+  return {(now.log_probability * weight).sum() / good_share,
+          (now.value - worth.index_select(0, index)).square().sum()};
+}
+
 }  // namespace
 
 torch::Tensor Demonstrations::to_come(double gamma) const {
@@ -69,9 +84,10 @@ Demonstrations demonstrations(const LatentEpisodes& data, WorldModel& world, dou
 }
 
 Metrics clone_actions(ActorCritic& net, const Demonstrations& steps, const torch::Tensor& worth,
-                      const CloneConfig& config, uint64_t seed) {
+                      const CloneConfig& config, uint64_t seed, const Shares& shares) {
   Rng rng(seed);
-  torch::optim::Adam optimizer(net->parameters(), torch::optim::AdamOptions(config.learning_rate));
+  const auto weights = net->parameters();
+  torch::optim::Adam optimizer(weights, torch::optim::AdamOptions(config.learning_rate));
   const double good = std::max(1.0, steps.good.sum().item<double>());
   const double all = static_cast<double>(steps.size());
   double likelihood = 0, error = 0;
@@ -79,18 +95,23 @@ Metrics clone_actions(ActorCritic& net, const Demonstrations& steps, const torch
     likelihood = error = 0;
     const auto order = shuffled_indices(steps.size(), rng).to(steps.good.device());
     for (const auto& index : order.split(config.minibatch)) {
-      const Evaluation now =
-          net->evaluate(select_rows(steps.observation, index), select_rows(steps.actions, index));
-      const auto weight = steps.good.index_select(0, index).to(torch::kFloat);
-      const auto likely = (now.log_probability * weight).sum() / (good / all);
-      const auto miss = (now.value - worth.index_select(0, index)).square().sum();
-      const auto loss = (miss - likely) / index.size(0);
-      require_finite_loss(loss.item<double>());
-      optimizer.zero_grad();
-      loss.backward();
+      const CutMinibatch minibatch(shares, index.size(0));
+      std::vector<torch::Tensor> gradients, terms;
+      for (const Part& part : minibatch.own()) {
+        const auto [first, end] = part.range(static_cast<int>(index.size(0)));
+        const CloneTerms own =
+            clone_terms(net, steps, worth, index.slice(0, first, end), good / all);
+        optimizer.zero_grad();
+        ((own.miss - own.likely) / index.size(0)).backward();
+        gradients.push_back(flat_gradient(weights));
+        terms.push_back(torch::stack({own.likely, own.miss}).detach().to(torch::kFloat64));
+      }
+      const torch::Tensor told = minibatch.sum(torch::stack(terms));
+      require_finite_loss((told[1] - told[0]).item<double>());
+      set_gradient(weights, minibatch.sum(torch::stack(gradients)));
       optimizer.step();
-      likelihood += likely.item<double>() / all;
-      error += miss.item<double>() / all;
+      likelihood += told[0].item<double>() / all;
+      error += told[1].item<double>() / all;
     }
   }
   return {{"log_likelihood", likelihood}, {"value_error", error}};

@@ -4,6 +4,7 @@
 #include "core/base/config.h"
 #include "core/base/metrics.h"
 #include "worldmodel/memory/starts.h"
+#include "worldmodel/network/cut_minibatch.h"
 
 namespace reverie {
 
@@ -47,6 +48,7 @@ Demonstrations demonstrations(const LatentEpisodes& data, WorldModel& world, dou
 /// good actions (0 where there are none) and the critic's squared error, over the last pass.
 /// InputError where the loss is not finite.
 Metrics clone_actions(ActorCritic& net, const Demonstrations& demonstrations,
-                      const torch::Tensor& worth, const CloneConfig& config, uint64_t seed);
+                      const torch::Tensor& worth, const CloneConfig& config, uint64_t seed,
+                      const Shares& shares = {});
 
 }  // namespace reverie

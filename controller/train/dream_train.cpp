@@ -1,6 +1,7 @@
 #include "controller/train/dream_train.h"
 
 #include <cmath>
+#include <optional>
 
 #include "controller/train/counters.h"
 #include "core/base/files.h"
@@ -23,11 +24,16 @@ class PolicyTraining {
         policy_seed_(run.initial ? policy_seed(*run.initial) : run.seed),
         trainer_(make_trainer(environment.spec(), run.trainer, policy_seed_, run.world)) {
     trainer_->to_device(run.device);
+    const Shares shares = {run.plan.chunks, run.processes};
+    shares.require_even();
+    if (shares.chunks > 1) trainer_->share(shares);
   }
 
   TrainingResult train() {
     const bool resumed = restore();
-    MetricsWriter metrics(run_.directory, result_.updates);
+    processes().meet();  // nothing is written before all have read it
+    std::optional<MetricsWriter> metrics;
+    if (processes().is_first()) metrics.emplace(run_.directory, result_.updates);
     Progress progress("train " + trainer_->name(), run_.plan.updates, "updates", run_.progress);
     progress.start_at(result_.updates);
     if (!resumed) start_from(metrics, progress);
@@ -38,9 +44,9 @@ class PolicyTraining {
                       fmt::format("return {:.2f}, best for real {}", update[0].second, best()));
       if (done % run_.plan.validate_every == 0 || done == run_.plan.updates)
         validate(metrics, update, progress);
-      else
-        metrics.write(done, update);
-      if (run_.plan.stop.requested() && done < run_.plan.updates) stop();
+      else if (metrics)
+        metrics->write(done, update);
+      if (one_has_to_stop() && done < run_.plan.updates) stop();
     }
     save_policy("last.pt");
     result_.seconds = time_.seconds();
@@ -50,17 +56,25 @@ class PolicyTraining {
  private:
   std::string training_path() const { return run_.directory + "/training.pt"; }
 
-  void start_from(MetricsWriter& metrics, Progress& progress) {
+  const Processes& processes() const { return run_.processes; }
+
+  /// Several processes stop after the same update.
+  bool one_has_to_stop() const {
+    const auto own = torch::tensor({run_.plan.stop.requested() ? 1.0 : 0.0}).unsqueeze(0);
+    return processes().gather(own).any().item<bool>();
+  }
+
+  void start_from(std::optional<MetricsWriter>& metrics, Progress& progress) {
     const Metrics imitation = begin();
     if (run_.plan.validate_start || run_.plan.updates == 0)
       validate(metrics, imitation, progress);
-    else if (!imitation.empty())
-      metrics.write(0, imitation);
+    else if (metrics && !imitation.empty())
+      metrics->write(0, imitation);
   }
 
   [[noreturn]] void stop() {
     Metrics unused;
-    count(unused);
+    if (processes().is_first()) count(unused);
     save_training();
     throw Interrupted("{}: interrupted after {} of {} updates; --resume goes on from there",
                       training_path(), result_.updates, run_.plan.updates);
@@ -87,7 +101,13 @@ class PolicyTraining {
     return trainer_->update(environment_, progress, seed);
   }
 
-  void validate(MetricsWriter& metrics, Metrics row, Progress& progress) {
+  /// The first process does; the others wait.
+  void validate(std::optional<MetricsWriter>& metrics, Metrics row, Progress& progress) {
+    if (metrics) validate_for_real(*metrics, std::move(row), progress);
+    processes().meet();
+  }
+
+  void validate_for_real(MetricsWriter& metrics, Metrics row, Progress& progress) {
     const Validation validation = judge_.validate(trainer_->policy(), result_.updates);
     row.emplace_back("real/found", validation.score.found);
     row.emplace_back("real/score", validation.score.average);
@@ -136,12 +156,14 @@ class PolicyTraining {
   }
 
   void save_policy(const char* name) const {
+    if (!processes().is_first()) return;
     Checkpoint policy = checkpoint("policy");
     store_policy(policy, *trainer_, run_.trainer, policy_seed_);
     save_checkpoint(run_.directory + "/" + name, policy);
   }
 
   void save_training() const {
+    if (!processes().is_first()) return;
     Checkpoint training = checkpoint("policy-training");
     training.tensors.clear();
     training.counters["origin"] = static_cast<int64_t>(run_.origin);

@@ -19,6 +19,7 @@ struct TrainingPlan {
   int64_t batch = 256;
   int64_t validate_every = 20;
   bool validate_start = true;
+  int chunks = 1;
   /// Requested: the training saves its state after the update under way and throws Interrupted.
   StopToken stop = {};
 
@@ -30,6 +31,10 @@ struct TrainingPlan {
     v.field("validate_start", validate_start,
             "Whether validations begin before the first update, with the imitation; without "
             "updates they do");
+    v.field("chunks", chunks,
+            "Parts of a minibatch of ppo whose gradients are added in order; several processes "
+            "share them, and the result does not depend on how many they are",
+            at_least(1));
   }
 };
 
@@ -82,6 +87,7 @@ struct TrainingRun {
   std::optional<Checkpoint> initial;  ///< of the same trainer, whose policy to go on from
   uint64_t origin = 0;  ///< names data, V and M, and `initial`: a run is resumed on the same alone
   uint64_t seed = 0;
+  Processes processes = {};   ///< they train together; `plan.chunks` is a multiple of their number
   double seconds_before = 0;  ///< that its data, M and latents took, which its own begin with
   /// What the policy stands on (V and M), written with it; `data` and `spec` name what it is for.
   Checkpoint base;
@@ -94,7 +100,8 @@ struct TrainingRun {
 /// Trains C. Every validation, and the end, writes to `directory`: policy.pt when its score is
 /// above all so far, and training.pt, from which a run with `resume` goes on to the same result as
 /// one that did not stop; so does `plan.stop`, after any update. last.pt is the policy at the end,
-/// whatever its score. metrics.jsonl holds a row per update.
+/// whatever its score. metrics.jsonl holds a row per update. Of several processes, which all call
+/// this alike, the first validates and writes; the others need no judge.
 TrainingResult train_policy(LatentEnvironment& environment, const PolicyJudge& judge,
                             const TrainingRun& run);
 

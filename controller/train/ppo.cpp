@@ -40,28 +40,69 @@ PpoLearner::PpoLearner(std::vector<torch::Tensor> parameters, const PpoConfig& c
       optimizer_(std::move(parameters), torch::optim::AdamOptions(config.learning_rate).eps(1e-5)) {
 }
 
-bool PpoLearner::minibatch_step(const PpoBatch& batch, const torch::Tensor& index, double entropy,
-                                Sums& sums) {
+/// Of some steps: what is descended, and what is told, the numbers of kTold.
+struct PpoLearner::Losses {
+  torch::Tensor loss;
+  torch::Tensor told;  ///< [columns] float64
+};
+
+/// Columns of what is told; all but the last are means.
+enum Told : int64_t { kLoss, kValueLoss, kEntropy, kKl, kClipped, kRatioError, kTold };
+
+PpoLearner::Losses PpoLearner::losses(const PpoBatch& batch, const torch::Tensor& index,
+                                      double entropy) const {
   const Evaluation now = batch.evaluate(index);
   const auto advantage = batch.advantage.index_select(0, index);
   const auto log_ratio = now.log_probability - batch.log_probability.index_select(0, index);
   const auto ratio = log_ratio.exp();
-  const double kl = (ratio - 1 - log_ratio).mean().item<double>();
-  if (sums.steps == 0) sums.first_ratio_error = (ratio - 1).abs().max().item<double>();
-  if (sums.steps > 0 && kl > config_.target_kl) return false;
-
   const auto gain = clipped_gain(ratio, advantage, config_.clip).mean();
   const auto value_loss = (now.value - batch.target.index_select(0, index)).square().mean();
   const auto spread = now.entropy.mean();
   const auto loss = -gain + config_.value_weight * value_loss - entropy * spread;
-  require_finite_loss(loss.item<double>());
-  sums.gradient += descend_gradient(optimizer_, loss, config_.max_gradient);
+  const auto off = (ratio - 1).abs();
+  std::vector<double> told(kTold);
+  told[kLoss] = loss.item<double>();
+  told[kValueLoss] = value_loss.item<double>();
+  told[kEntropy] = spread.item<double>();
+  told[kKl] = (ratio - 1 - log_ratio).mean().item<double>();
+  told[kClipped] = (off > config_.clip).to(torch::kFloat32).mean().item<double>();
+  told[kRatioError] = off.max().item<double>();
+  return {loss, torch::tensor(told, torch::kFloat64)};
+}
 
-  sums.loss += loss.item<double>();
-  sums.value_loss += value_loss.item<double>();
-  sums.entropy += spread.item<double>();
-  sums.kl += kl;
-  sums.clipped += ((ratio - 1).abs() > config_.clip).to(torch::kFloat32).mean().item<double>();
+bool PpoLearner::minibatch_step(const PpoBatch& batch, const torch::Tensor& index, double entropy,
+                                Sums& sums) {
+  const CutMinibatch minibatch(shares_, index.size(0));
+  std::vector<torch::Tensor> own, shared, errors;
+  for (const Part& part : minibatch.own()) {
+    const auto [first, end] = part.range(static_cast<int>(index.size(0)));
+    const Losses part_losses = losses(batch, index.slice(0, first, end), entropy);
+    own.push_back(part_losses.loss * minibatch.share(part));
+    shared.push_back(part_losses.told * minibatch.share(part));
+    errors.push_back(part_losses.told);
+  }
+  const torch::Tensor told = minibatch.sum(torch::stack(shared));
+  if (sums.steps == 0)
+    sums.first_ratio_error =
+        minibatch.gather(torch::stack(errors)).select(1, kRatioError).max().item<double>();
+  if (sums.steps > 0 && told[kKl].item<double>() > config_.target_kl) return false;
+  require_finite_loss(told[kLoss].item<double>());
+
+  std::vector<torch::Tensor> gradients;
+  const auto& weights = optimizer_.param_groups().front().params();
+  for (const torch::Tensor& loss : own) {
+    optimizer_.zero_grad();
+    loss.backward();
+    gradients.push_back(flat_gradient(weights));
+  }
+  set_gradient(weights, minibatch.sum(torch::stack(gradients)));
+  sums.gradient += clipped_step(optimizer_, config_.max_gradient);
+
+  sums.loss += told[kLoss].item<double>();
+  sums.value_loss += told[kValueLoss].item<double>();
+  sums.entropy += told[kEntropy].item<double>();
+  sums.kl += told[kKl].item<double>();
+  sums.clipped += told[kClipped].item<double>();
   ++sums.steps;
   return true;
 }
@@ -120,6 +161,23 @@ Metrics episode_metrics(const Rollout& rollout) {
           {"charts/length", rollout.lengths().to(torch::kFloat32).mean().item<double>()}};
 }
 
+namespace {
+
+/// Several processes share what they learn from, which each of them has played.
+void require_same(const Rollout& rollout, const Processes& processes) {
+  if (processes.count() == 1) return;
+  const auto seen = torch::stack({rollout.reward.to(torch::kFloat64).sum(),
+                                  rollout.log_probability.to(torch::kFloat64).sum()})
+                        .unsqueeze(0);
+  const torch::Tensor all = processes.gather(seen);
+  if (!all.eq(all[0]).all().item<bool>())
+    throw InputError(
+        "the processes dream differently: give them processors of one kind, and equal "
+        "--threads");
+}
+
+}  // namespace
+
 PpoTrainer::PpoTrainer(const LatentSpec& spec, const ActorCriticConfig& net,
                        const PpoConfig& config, uint64_t seed)
     : config_(config),
@@ -132,12 +190,18 @@ Metrics PpoTrainer::imitate(const Demonstrations& demonstrations, const CloneCon
   const auto to_come = demonstrations.to_come(config_.gamma);
   scale_.observe(to_come);
   policy_.set_value_scale(scale_.value());
-  return clone_actions(net_, demonstrations, to_come / scale_.value(), config, seed);
+  return clone_actions(net_, demonstrations, to_come / scale_.value(), config, seed, shares_);
+}
+
+void PpoTrainer::share(const Shares& shares) {
+  shares_ = shares;
+  learner_.share(shares);
 }
 
 Metrics PpoTrainer::update(LatentEnvironment& environment, double progress, uint64_t seed) {
   Rng rng(seed);
   const Rollout rollout = play(environment, policy_, false, rng.bits(), rng);
+  require_same(rollout, shares_.processes);
   torch::Tensor last_value;
   {
     torch::NoGradGuard no_grad;

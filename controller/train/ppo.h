@@ -59,6 +59,9 @@ class PpoLearner {
  public:
   PpoLearner(std::vector<torch::Tensor> parameters, const PpoConfig& config);
 
+  /// Minibatches are cut, and shared by several processes that update alike.
+  void share(const Shares& shares) { shares_ = shares; }
+
   /// `progress` in [0, 1] drives the schedules. Metrics, "losses/...": total, value, entropy, kl,
   /// clipped, gradient, first_ratio_error (largest |ratio - 1| before the first step).
   Metrics update(const PpoBatch& batch, double progress, Rng& rng);
@@ -68,11 +71,14 @@ class PpoLearner {
 
  private:
   struct Sums;
+  struct Losses;
+  Losses losses(const PpoBatch& batch, const torch::Tensor& index, double entropy) const;
   bool minibatch_step(const PpoBatch& batch, const torch::Tensor& index, double entropy,
                       Sums& sums);
 
   PpoConfig config_;
   torch::optim::Adam optimizer_;
+  Shares shares_;
 };
 
 /// Keeps the critic's targets near unit size: divides by the root mean square of the returns seen
@@ -99,6 +105,7 @@ class PpoTrainer : public Trainer {
   std::string name() const override { return "ppo"; }
   Policy& policy() override { return policy_; }
   void to_device(torch::Device device) override { net_->to(device); }
+  void share(const Shares& shares) override;
   Metrics update(LatentEnvironment& environment, double progress, uint64_t seed) override;
   Metrics imitate(const Demonstrations& demonstrations, const CloneConfig& config,
                   uint64_t seed) override;
@@ -113,6 +120,7 @@ class PpoTrainer : public Trainer {
   ActorCriticPolicy policy_;
   PpoLearner learner_;
   ReturnScale scale_;
+  Shares shares_;
 };
 
 }  // namespace reverie

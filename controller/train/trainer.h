@@ -6,8 +6,10 @@
 #include "controller/train/clone.h"
 #include "controller/train/rollout.h"
 #include "core/base/config.h"
+#include "core/base/error.h"
 #include "core/base/metrics.h"
 #include "worldmodel/network/checkpoint.h"
+#include "worldmodel/network/cut_minibatch.h"
 
 namespace reverie {
 
@@ -20,6 +22,9 @@ class Trainer {
   virtual Policy& policy() = 0;
   /// Computes there from now on. The environment it plays in must do so too.
   virtual void to_device(torch::Device device) = 0;
+  /// Cuts its minibatches, which several processes share that all call this alike. Where
+  /// require_learnable allows it.
+  virtual void share(const Shares&) { throw InternalError(name() + " has no minibatches to cut"); }
   /// One update: plays one batch of episodes (seeded by `seed`) and learns from it. `progress` in
   /// [0, 1] is the share of training done, for schedules. Metrics begin with
   /// "charts/return" and "charts/length", means; other names are "losses/..." or "charts/...".

@@ -35,6 +35,8 @@ void require_learnable(const TrainerConfig& config, const LearningSetup& setup) 
   const TrainerKind trainer = config.trainer;
   if (setup.discounts && trainer != TrainerKind::kPpo)
     throw InputError("dream.discounts are of ppo; leave them out, or set dream.trainer=ppo");
+  if (setup.chunks > 1 && trainer != TrainerKind::kPpo)
+    throw InputError("dream.chunks are of ppo; leave them out, or set dream.trainer=ppo");
   if (trainer == TrainerKind::kPlan && setup.updates > 0)
     throw InputError("dream.trainer=plan has no weights to train; set dream.updates=0");
   if (trainer != TrainerKind::kPlan && setup.depth > 0 && !values_the_rest(trainer))

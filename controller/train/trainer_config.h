@@ -50,6 +50,7 @@ struct LearningSetup {
   int64_t batch = 1;       ///< episodes played for an update
   int64_t depth = 0;       ///< steps after which an episode is cut short; 0: none is
   bool discounts = false;  ///< whether the discount is set from outside
+  int chunks = 1;          ///< of a minibatch
 };
 /// InputError where the trainer cannot learn so.
 void require_learnable(const TrainerConfig& config, const LearningSetup& setup);

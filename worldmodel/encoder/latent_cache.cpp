@@ -66,4 +66,12 @@ Latents cached_latents(const std::string& path, const EpisodeSource& data, Encod
   return latents;
 }
 
+Latents cached_latents(const std::string& path, const EpisodeSource& data, Encoder& encoder,
+                       const Processes& processes, const std::function<void(int)>& observe) {
+  if (!processes.is_first()) processes.meet();
+  Latents latents = cached_latents(path, data, encoder, observe);
+  if (processes.is_first()) processes.meet();
+  return latents;
+}
+
 }  // namespace reverie

@@ -5,6 +5,7 @@
 
 #include "worldmodel/batch/episode_source.h"
 #include "worldmodel/encoder/encoder.h"
+#include "worldmodel/network/processes.h"
 
 namespace reverie {
 
@@ -17,5 +18,9 @@ Latents encode_states(const EpisodeSource& data, Encoder& encoder,
 /// under just this encoder, otherwise written anew.
 Latents cached_latents(const std::string& path, const EpisodeSource& data, Encoder& encoder,
                        const std::function<void(int)>& observe = {});
+
+/// The same for several processes: the first makes the file, and the others read it.
+Latents cached_latents(const std::string& path, const EpisodeSource& data, Encoder& encoder,
+                       const Processes& processes, const std::function<void(int)>& observe = {});
 
 }  // namespace reverie

@@ -8,6 +8,7 @@
 #include "core/base/error.h"
 #include "core/base/files.h"
 #include "core/base/run_time.h"
+#include "worldmodel/network/cut_minibatch.h"
 
 namespace reverie {
 namespace {
@@ -150,45 +151,32 @@ class Fitter {
     return config_.processes.count() == 1 ? config_.stop.requested() : one_has_to_stop_;
   }
 
-  /// By the gradient of the current minibatch. Its parts are added in their order, so that the sum
-  /// is the same however many processes share them.
+  /// By the gradient of the current minibatch.
   void step(uint64_t noise) {
-    const int size = problem_.size(minibatch_);
-    const bool is_cut = config_.chunks > 1 && size >= config_.chunks;
-    const int parts = is_cut ? config_.chunks : 1;
-    const Part own = {config_.processes.rank() + 1, config_.processes.count()};
-    const auto [first, end] = (is_cut ? own : Part()).range(parts);
+    const CutMinibatch minibatch({config_.chunks, config_.processes}, problem_.size(minibatch_));
     std::vector<torch::Tensor> gradients, terms;
-    for (int part = first; part < end; ++part)
-      add_part({part + 1, parts},
-               is_cut ? Rng(noise).fork(static_cast<uint64_t>(part)).bits() : noise, size,
-               gradients, terms);
-    auto gradient = torch::stack(gradients), told = torch::stack(terms);
-    if (is_cut) {
-      gradient = config_.processes.gather(gradient);
-      told = config_.processes.gather(told);
-      one_has_to_stop_ = told.select(1, kHasToStop).any().item<bool>();
+    for (const Part& part : minibatch.own()) {
+      const auto number = static_cast<uint64_t>(part.number - 1);
+      add_part(part, minibatch.share(part),
+               minibatch.is_cut() ? Rng(noise).fork(number).bits() : noise, gradients, terms);
     }
+    const torch::Tensor told = minibatch.gather(torch::stack(terms));
+    if (minibatch.is_cut()) one_has_to_stop_ = told.select(1, kHasToStop).any().item<bool>();
     tell(told);
-    set_gradient(in_order(gradient));
-    torch::nn::utils::clip_grad_norm_(problem_.module().parameters(), config_.clip);
+    const auto weights = problem_.module().parameters();
+    set_gradient(weights, minibatch.sum(torch::stack(gradients)));
+    torch::nn::utils::clip_grad_norm_(weights, config_.clip);
     optimizer_.step();
   }
 
   /// Adds the gradient [weights] of a part's share of the loss, and what is told of it, in double
   /// precision: [its share, whether this process has to stop, terms of the loss...].
-  void add_part(Part part, uint64_t noise, int size, std::vector<torch::Tensor>& gradients,
+  void add_part(Part part, double share, uint64_t noise, std::vector<torch::Tensor>& gradients,
                 std::vector<torch::Tensor>& terms) {
-    const auto [first, end] = part.range(size);
-    const double share = static_cast<double>(end - first) / size;
     optimizer_.zero_grad();
     const LossTerms losses = problem_.loss(minibatch_, part, make_generator(noise));
     (losses.total() * share).backward();
-    std::vector<torch::Tensor> flat;
-    for (const torch::Tensor& weight : problem_.module().parameters())
-      flat.push_back(weight.grad().defined() ? weight.grad().flatten()
-                                             : torch::zeros_like(weight).flatten());
-    gradients.push_back(torch::cat(flat));
+    gradients.push_back(flat_gradient(problem_.module().parameters()));
     std::vector<double> values = {share, config_.stop.requested() ? 1.0 : 0.0};
     term_names_.clear();
     for (const auto& [name, value] : losses.terms) {
@@ -207,21 +195,6 @@ class Fitter {
         terms.emplace_back(term_names_[i],
                            parts[part][kTerms + static_cast<int64_t>(i)].item<double>());
       mean_.add(terms, parts[part][kShare].item<double>());
-    }
-  }
-
-  static torch::Tensor in_order(const torch::Tensor& rows) {
-    torch::Tensor sum = rows[0];
-    for (int64_t row = 1; row < rows.size(0); ++row) sum = sum + rows[row];
-    return sum;
-  }
-
-  void set_gradient(const torch::Tensor& flat) {
-    int64_t at = 0;
-    for (torch::Tensor& weight : problem_.module().parameters()) {
-      if (weight.grad().defined())
-        weight.mutable_grad() = flat.narrow(0, at, weight.numel()).view_as(weight).clone();
-      at += weight.numel();
     }
   }
 
@@ -344,10 +317,7 @@ void require_parts(const FitConfig& config, const std::string& name, int example
 FitResult fit(FitProblem& problem, const FitConfig& config, uint64_t seed,
               const std::string& directory, const std::string& name, bool resume,
               const std::function<void(const FitProgress&)>& observe) {
-  const int count = config.processes.count();
-  if (config.chunks % count != 0)
-    throw InputError("chunks is {}, which {} processes cannot share: give a multiple of {}",
-                     config.chunks, count, count);
+  Shares{config.chunks, config.processes}.require_even();
   Fitter fitter(problem, config, seed, directory, name);
   if (resume) fitter.resume();
   config.processes.meet();  // nothing is written before all have read it
