@@ -6,6 +6,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "core/base/shared_vector.h"
@@ -38,10 +39,15 @@ struct GraphOutput {
   ValueId value;
 };
 
-/// What a node and its outputs are called in the file that they came from.
+/// What is told of a node, by key; ONNX calls it metadata_props.
+using NodeNotes = std::vector<std::pair<std::string, std::string>>;
+
+/// What a node and its outputs are called in the file that they came from, and what else that tells
+/// of the node.
 struct NodeNames {
   std::string node;
-  std::vector<std::string> outputs;  ///< may be shorter; empty where one has no name
+  std::vector<std::string> outputs = {};  ///< may be shorter; empty where one has no name
+  NodeNotes notes = {};
 };
 
 /// A tensor program: a directed acyclic graph of operators over statically shaped values. A value

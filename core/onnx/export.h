@@ -46,6 +46,8 @@ struct ExportOptions {
 /// ones and identities are stored with their elements and say so in the initializer's doc_string,
 /// as do large tensors that are known (Weight::known). So each is read as what it was.
 ///
+/// Nodes have the names and the metadata_props that the graph has for them (Graph::names).
+///
 /// InputError when the folder cannot be written to, or when other nodes need a newer opset than the
 /// one that opaque nodes were written for.
 void export_onnx(const Graph& graph, const ModelInfo& info, const std::filesystem::path& path,

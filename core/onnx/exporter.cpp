@@ -6,6 +6,7 @@
 #include "core/ir/formula.h"
 #include "core/onnx/captures.h"
 #include "core/onnx/lower.h"
+#include "core/onnx/node_notes.h"
 #include "core/onnx/runtime_forms.h"
 #include "core/onnx/tensors.h"
 
@@ -290,7 +291,12 @@ void Exporter::write_opaque(NodeId id) {
   std::map<std::string, std::string> renamed;
   for (size_t i = 0; i < captured.size(); ++i) renamed.emplace(captured[i], name_at(own + i));
   rename_captured(&node, renamed);
+  add_notes(id, &node);
   *skeleton_.model.mutable_graph()->add_node() = std::move(node);
+}
+
+void Exporter::add_notes(NodeId id, onnx::NodeProto* node) const {
+  if (graph_.names(id) != nullptr) set_notes(graph_.names(id)->notes, node);
 }
 
 /// Before it is written.
@@ -342,7 +348,8 @@ void Exporter::write_operation(NodeId id, const std::vector<std::string>& output
   OpaqueNode described = described_opaque(id);
   write_node(graph_, id, node_name(id), names_of(graph_.inputs(id)), outputs, target);
   onnx::ModelProto& model = skeleton_.model;
-  const onnx::NodeProto& node = model.graph().node(model.graph().node_size() - 1);
+  onnx::NodeProto& node = *model.mutable_graph()->mutable_node()->rbegin();
+  add_notes(id, &node);
   if (!speaks_runtime(node, language_.opset)) return;
   skeleton_.opaque_nodes.push_back(std::move(described));
   const auto is_its = [&](const auto& import) { return import.domain() == node.domain(); };

@@ -63,6 +63,7 @@ class Exporter {
   void write_expand(const std::string& name, const Weight& weight);
   std::map<std::string, std::string> other_local_names(const onnx::NodeProto& node);
   void write_opaque(NodeId node);
+  void add_notes(NodeId id, onnx::NodeProto* node) const;
   OpaqueNode described_opaque(NodeId node) const;
   void write_declared_types(const std::vector<std::string>& values);
   void write_nodes();

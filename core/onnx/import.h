@@ -92,6 +92,7 @@ constexpr int kNewestOpset = 24;
 /// writes what holds for others, too.
 ///
 /// Nodes and values keep their names (Graph::names): what a node of the file became has its name.
+/// What gives its outputs has its metadata_props, too (core/onnx/node_notes.h).
 ///
 /// The file need not please ONNX's checker: nodes may stand in any order, and imports, names and
 /// types that can be found out may be missing (core/onnx/put_in_order.h). InputError in one line

@@ -11,6 +11,7 @@
 #include "core/onnx/captures.h"
 #include "core/onnx/fold_constants.h"
 #include "core/onnx/library.h"
+#include "core/onnx/node_notes.h"
 #include "core/onnx/opaque_node.h"
 #include "core/onnx/read_model.h"
 #include "core/onnx/runtime_forms.h"
@@ -309,10 +310,13 @@ Values Importer::add_opaque(const onnx::NodeProto& original, const std::string& 
 void Importer::set_names(const onnx::NodeProto& node, int first, const Values& outputs) {
   std::map<NodeId, NodeNames> names;
   for (int i = first; i < graph_.node_capacity(); ++i) names[{i}].node = name_or_output(node);
+  const NodeNotes notes = notes_of(node);
   const size_t named = std::min(outputs.size(), static_cast<size_t>(node.output_size()));
   for (size_t i = 0; i < named; ++i) {
     if (!outputs[i].valid() || graph_.producer(outputs[i]).index < first) continue;
-    std::vector<std::string>& of_outputs = names.at(graph_.producer(outputs[i])).outputs;
+    NodeNames& of_node = names.at(graph_.producer(outputs[i]));
+    of_node.notes = notes;
+    std::vector<std::string>& of_outputs = of_node.outputs;
     const auto index = static_cast<size_t>(graph_.output_index(outputs[i]));
     of_outputs.resize(std::max(of_outputs.size(), index + 1));
     of_outputs[index] = node.output(static_cast<int>(i));

@@ -3,12 +3,14 @@
 #include <map>
 
 #include "core/onnx/captures.h"
+#include "core/onnx/node_notes.h"
 #include "core/onnx/node_opsets.h"
 
 namespace reverie::proto {
 namespace {
 
 onnx::NodeProto canonical(onnx::NodeProto node) {
+  set_notes({}, &node);
   const std::vector<std::string> captured = captured_names(node);
   for (auto& input : *node.mutable_input())
     if (!input.empty()) input = "x";

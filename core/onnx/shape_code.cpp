@@ -9,6 +9,7 @@
 #include "core/base/sort_unique.h"
 #include "core/onnx/auto_pad.h"
 #include "core/onnx/lower.h"
+#include "core/onnx/node_notes.h"
 #include "core/onnx/opaque_node.h"
 #include "core/onnx/sampled_terms.h"
 #include "core/onnx/tensors.h"
@@ -390,8 +391,8 @@ class ShapeCode {
       inputs.push_back(*code);
     }
     const NodeId added = add(*node, inputs, {&file_.first(name)->type, 1});
-    graph_.set_names(added,
-                     std::make_shared<const NodeNames>(NodeNames{name_or_output(*node), {name}}));
+    graph_.set_names(added, std::make_shared<const NodeNames>(
+                                NodeNames{name_or_output(*node), {name}, notes_of(*node)}));
     return graph_.output(added);
   }
 

@@ -1,0 +1,39 @@
+#include "core/onnx/node_notes.h"
+
+namespace reverie::proto {
+namespace {
+
+constexpr int kNotesField = 9;
+constexpr char kOwn[] = "reverie.";
+
+using google::protobuf::UnknownField;
+
+}  // namespace
+
+NodeNotes notes_of(const onnx::NodeProto& node) {
+  NodeNotes notes;
+  const google::protobuf::UnknownFieldSet& fields = node.unknown_fields();
+  for (int i = 0; i < fields.field_count(); ++i) {
+    const UnknownField& field = fields.field(i);
+    const bool is_note =
+        field.number() == kNotesField && field.type() == UnknownField::TYPE_LENGTH_DELIMITED;
+    onnx::StringStringEntryProto entry;
+    if (is_note && entry.ParseFromString(field.length_delimited()) &&
+        !entry.key().starts_with(kOwn))
+      notes.emplace_back(entry.key(), entry.value());
+  }
+  return notes;
+}
+
+void set_notes(const NodeNotes& notes, onnx::NodeProto* node) {
+  google::protobuf::UnknownFieldSet* const fields = node->mutable_unknown_fields();
+  fields->DeleteByNumber(kNotesField);
+  for (const auto& [key, value] : notes) {
+    onnx::StringStringEntryProto entry;
+    entry.set_key(key);
+    entry.set_value(value);
+    fields->AddLengthDelimited(kNotesField, entry.SerializeAsString());
+  }
+}
+
+}  // namespace reverie::proto

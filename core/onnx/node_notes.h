@@ -1,0 +1,16 @@
+#pragma once
+
+#include <onnx/onnx_pb.h>
+
+#include "core/ir/graph.h"
+
+namespace reverie::proto {
+
+/// NodeProto.metadata_props, but for what this program wrote there (core/onnx/note_keys.h). The
+/// field came with IR version 10, after the ONNX library of Debian 12; readers of older versions
+/// pass over it.
+NodeNotes notes_of(const onnx::NodeProto& node);
+/// Replaces all of it.
+void set_notes(const NodeNotes& notes, onnx::NodeProto* node);
+
+}  // namespace reverie::proto
