@@ -103,7 +103,7 @@ Json to_json(const Optimized& result) {
 
 Json write_contenders(const std::filesystem::path& folder, const std::filesystem::path& original,
                       const ImportedModel& model, const Optimized& result,
-                      const OptimizeConfig& config) {
+                      const OptimizeConfig& config, const NoteSources* notes) {
   Json::Array written;
   for (size_t i = 0; i < result.contenders.size(); ++i) {
     const Contender& contender = result.contenders[i];
@@ -113,9 +113,12 @@ Json write_contenders(const std::filesystem::path& folder, const std::filesystem
                                  : compare(model.graph, contender.graph, config.verify).agree);
     if (!agrees || contender.constant_shapes) continue;
     const auto file = folder / fmt::format("{}.onnx", i + 1);
-    const TriedGraph tried = is_best && result.tried
-                                 ? *result.tried
-                                 : try_symbols(original, model, contender.graph, config.verify);
+    TriedGraph tried = is_best && result.tried
+                           ? *result.tried
+                           : try_symbols(original, model, contender.graph, config.verify);
+    if (notes != nullptr)
+      tried =
+          tried_as(tried, model, noted(contender.graph, model.graph, contender.rewrites, *notes));
     if (!tried.lost.empty() && !config.fix_shapes) continue;
     export_tried(original, model, tried, file, config.verify,
                  most_weight_bytes(model.graph, config.search.max_weight_growth));

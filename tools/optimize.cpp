@@ -50,6 +50,7 @@ struct Options {
   GivenInputs given_inputs;
   bool confirm = false;
   bool fix_shapes = false;
+  bool no_metadata = false;
   bool list_untouched = false;
   bool json = false;
   bool quiet = false;
@@ -332,8 +333,10 @@ void run(const Options& options) {
     write_fitted_costs(options.fit_out, options.model, result, config, cost);
   OptimizeAccount account = account_of(result, model, config, *rules);
   fmt::print("{}", text_of(account));
+  const NoteSources sources{*rules, *cost};
+  const NoteSources* const notes = options.no_metadata ? nullptr : &sources;
   if (!options.out.empty())
-    account.file = write_optimized(options.model, model, result, config, options.out);
+    account.file = write_optimized(options.model, model, result, config, options.out, notes);
   warn(account.file);
   write_report(options, config, model, result, *rules, *cost, account);
   Json json = to_json(options.model, model, result, config, *rules);
@@ -341,7 +344,7 @@ void run(const Options& options) {
   if (!result.benchmark.contestants.empty()) json["confirmed"] = to_json(result);
   if (!options.contenders_folder.empty())
     json["contenders"] =
-        write_contenders(options.contenders_folder, options.model, model, result, config);
+        write_contenders(options.contenders_folder, options.model, model, result, config, notes);
   if (options.json) fmt::print("{}\n", json.dump());
 }
 
@@ -399,6 +402,8 @@ void add_result_options(CLI::App& command, const std::shared_ptr<Options>& optio
   add_extent_options(command, options->extents);
   command.add_flag("--fix-shapes", options->fix_shapes,
                    "Take rewrites too that replace a symbolic dimension by its extent");
+  command.add_flag("--no-metadata", options->no_metadata,
+                   "Leave out of the written file what its nodes tell: their rule and their cost");
   command.add_flag("--list-untouched", options->list_untouched,
                    "Name the nodes that take part in no rewrite, and why");
 }

@@ -180,15 +180,29 @@ bool is_operation(const Graph& graph, NodeId node) {
   return graph.weight(node) == nullptr && &graph.op(node) != &input_op();
 }
 
+namespace {
+
+size_t own_inputs(const OpSchema& product) { return product.is("MatMul") ? 2 : 3; }
+
+}  // namespace
+
+size_t carried_nodes(const Graph& graph, NodeId node) {
+  const OpSchema& op = graph.op(node);
+  if (!op.is("Conv") && !op.is("MatMul") && !op.is("Gemm")) return 0;
+  size_t nodes = graph.attributes(node).text("activation") == "none" ? 0 : 1;
+  for (size_t i = own_inputs(op); i < graph.inputs(node).size(); ++i)
+    nodes += graph.inputs(node)[i].valid() ? 1 : 0;
+  return nodes;
+}
+
 SpelledProduct spell_product(Graph& graph, const OpSchema& op, std::span<const ValueId> inputs,
                              Attributes attributes) {
   const std::string activation = attributes.text("activation");
   attributes.set("activation", std::string("none"));
   std::vector<ValueId> kept;
   std::vector<ValueId> added;
-  const size_t own = op.is("MatMul") ? 2 : 3;
   for (size_t i = 0; i < inputs.size(); ++i)
-    if (inputs[i].valid()) (i < own ? kept : added).push_back(inputs[i]);
+    if (inputs[i].valid()) (i < own_inputs(op) ? kept : added).push_back(inputs[i]);
   SpelledProduct result;
   result.product = graph.add_node(op, kept, attributes);
   result.value = graph.output(result.product);

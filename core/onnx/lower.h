@@ -15,8 +15,12 @@ bool is_operation(const Graph& graph, NodeId node);
 /// it twice changes nothing.
 Graph lower(const Graph& graph, bool fold = true);
 
+/// How many nodes a Conv, MatMul or Gemm of the table carries beyond ONNX's: terms that it adds,
+/// then an activation. Of other nodes 0.
+size_t carried_nodes(const Graph& graph, NodeId node);
+
 /// A Conv, MatMul or Gemm of the table in the words of ONNX: Conv(x, w, b) and Gemm(a, b, c) stay,
-/// what goes beyond them becomes nodes.
+/// what goes beyond them becomes nodes, whose ids follow that of the product.
 struct SpelledProduct {
   NodeId product;
   ValueId value;  ///< of the whole

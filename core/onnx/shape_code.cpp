@@ -49,11 +49,9 @@ WeightPtr integers(const std::vector<int64_t>& values, bool scalar = false) {
 Graph with_spelled_products(Graph graph) {
   for (const NodeId node : graph.topological_order()) {
     const OpSchema& op = graph.op(node);
-    constexpr size_t kOwnInputs = 3;
-    if (!op.is("Conv") || !graph.attributes(node).varies()) continue;
-    const std::vector<ValueId> inputs(graph.inputs(node).begin(), graph.inputs(node).end());
-    if (inputs.size() <= kOwnInputs && graph.attributes(node).text("activation") == "none")
+    if (!op.is("Conv") || !graph.attributes(node).varies() || carried_nodes(graph, node) == 0)
       continue;
+    const std::vector<ValueId> inputs(graph.inputs(node).begin(), graph.inputs(node).end());
     const ValueId value = spell_product(graph, op, inputs, graph.attributes(node)).value;
     graph.replace_all_uses(graph.output(node), value);
     graph.erase_if_dead(node);

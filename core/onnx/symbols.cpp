@@ -13,6 +13,7 @@
 #include "core/base/words.h"
 #include "core/exec/graph_interface.h"
 #include "core/ir/structural_hash.h"
+#include "core/onnx/lower.h"
 #include "core/onnx/other_extents.h"
 #include "core/onnx/proto.h"
 #include "core/onnx/shape_code.h"
@@ -283,7 +284,9 @@ TriedGraph tried_with(proto::ExtentCode code, const std::filesystem::path& origi
   SymbolTrial trial(original, model, written, compare);
   std::set<std::string> kept = trial.symbols_that_hold();
   std::set<std::string> lost = without(symbols_of(model), kept);
-  return {std::move(written), std::move(kept), std::move(lost), false, trial.left_out()};
+  return {std::move(written), std::move(kept),
+          std::move(lost),    false,
+          trial.left_out(),   code == proto::ExtentCode::kAsInFile};
 }
 
 /// The model as it is where values with extents that depend on data have no known type; what is
@@ -312,6 +315,16 @@ TriedGraph try_symbols(const std::filesystem::path& original, const ImportedMode
   best.is_as_imported = best.lost.empty() && isomorphic(graph, model.graph);
   if (best.kept.empty()) best.graph = graph;
   return best;
+}
+
+TriedGraph tried_as(const TriedGraph& tried, const ImportedModel& model, const Graph& graph) {
+  const auto code = tried.is_as_in_file ? proto::ExtentCode::kAsInFile : proto::ExtentCode::kShort;
+  TriedGraph result = tried;
+  result.graph =
+      model.file && !tried.kept.empty() ? proto::with_shape_code(*model.file, graph, code) : graph;
+  constexpr bool kFold = false;  // equal expressions on constants are equal constants
+  const bool is_same = isomorphic(lower(result.graph, kFold), lower(tried.graph, kFold));
+  return is_same ? result : tried;
 }
 
 std::set<std::string> export_tried(const std::filesystem::path& original,

@@ -38,6 +38,7 @@ struct TriedGraph {
   std::set<std::string> kept, lost;
   bool is_as_imported = false;  ///< it is the model's own, and nothing is lost
   std::string left_out;         ///< what there was no time to compare; empty: nothing
+  bool is_as_in_file = false;   ///< what depends on symbols is computed as the file does
 };
 
 /// Writes the graph to a temporary file and runs it with other extents bound (other_extents.h). A
@@ -52,6 +53,10 @@ TriedGraph try_symbols(const std::filesystem::path& original, const ImportedMode
                        const Graph& graph, const CompareOptions& compare = {});
 
 inline constexpr double kSymbolSeconds = 10;
+
+/// The same for `graph`, which is written as the same file but for names and notes. Where it is
+/// not, what was tried stays.
+TriedGraph tried_as(const TriedGraph& tried, const ImportedModel& model, const Graph& graph);
 
 /// As export_onnx, but inputs and outputs keep the symbolic dimensions that were seen to hold; the
 /// others are replaced by their extents. An extent that depends on data cannot be replaced: where

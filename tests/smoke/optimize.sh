@@ -22,6 +22,19 @@ for method in greedy taso rulelist random; do
   "$reverie" inspect $method.onnx >/dev/null || fail "$method: the result cannot be read"
 done
 
+printf 'rule shown_nowhere\nmatch\n  c = Conv(x, w, b?; activation = "none")\n  y = Relu(c)\nwhere\n  uses(c) == 1\nreplace\n  y = Conv(x, w, b; like c, activation = "relu")\nexample x: [1, 2, 4, 4], w: [3, 2, 1, 1]\n' >fusion.rules
+
+# Nodes tell their rule and their cost, unless that is not wanted; contenders do, too.
+for note in rule cost_us cost_source; do
+  grep -q "reverie.$note" greedy.onnx || fail "no node tells reverie.$note"
+done
+"$reverie" optimize model.onnx --method greedy --cost roofline:t4 --no-metadata --out untold.onnx --quiet >/dev/null
+if grep -q 'reverie\.cost' untold.onnx; then fail "--no-metadata leaves metadata"; fi
+[[ $("$reverie" inspect untold.onnx) == "$("$reverie" inspect greedy.onnx | sed 's/greedy\.onnx/untold.onnx/g')" ]] ||
+  fail "with and without metadata models differ"
+"$reverie" optimize greedy.onnx --method greedy --cost roofline:t4 --rules fusion.rules --out told.onnx --quiet >/dev/null
+cmp -s greedy.onnx told.onnx || fail "a model with nothing to gain is not written with its metadata"
+
 "$reverie" optimize model.onnx --method greedy --cost roofline:t4 --without conv_relu --without 'conv_a*' \
   --json --quiet | tail -1 >without.txt
 grep -q '"rule":' without.txt || fail "nothing is rewritten without two kinds of rules"
@@ -40,12 +53,12 @@ tail -1 confirmed.txt | grep -q '"confirmed":{"device":"[^{]*"library":"oneDNN [
 for written in confirmed contenders/1 contenders/2; do
   "$reverie" inspect $written.onnx >/dev/null || fail "$written.onnx cannot be read"
 done
+grep -q "reverie.rule" contenders/1.onnx && grep -q "reverie.cost_us" contenders/2.onnx || fail "contenders tell nothing"
 
 # Without options: what is written is verified, or the model as it was. Nothing is gained twice.
 "$reverie" optimize model.onnx --time-limit 10 --out auto.onnx --json --quiet >auto.txt
 grep -q '^verified on \|^nothing is rewritten\|^nothing to gain\|^no graph was faster' auto.txt || fail "no verdict: $(cat auto.txt)"
 "$reverie" inspect auto.onnx >/dev/null || fail "the result of no options cannot be read"
-printf 'rule shown_nowhere\nmatch\n  c = Conv(x, w, b?; activation = "none")\n  y = Relu(c)\nwhere\n  uses(c) == 1\nreplace\n  y = Conv(x, w, b; like c, activation = "relu")\nexample x: [1, 2, 4, 4], w: [3, 2, 1, 1]\n' >fusion.rules
 "$reverie" optimize model.onnx --method greedy --cost roofline:t4 --rules fusion.rules --out same.onnx --json --quiet >same.txt
 grep -q '^nothing to gain' same.txt || fail "a fusion that no file shows is told as a gain: $(cat same.txt)"
 tail -1 same.txt | grep -q '"changed":false,"file_improvement_percent":0.0,' || fail "the line tells a gain"

@@ -55,17 +55,20 @@ std::vector<std::string> write_with_constant_shapes(const ImportedModel& model, 
 
 std::vector<std::string> write_optimized(const std::string& original, const ImportedModel& model,
                                          const Optimized& result, const OptimizeConfig& config,
-                                         const std::string& out) {
-  const Graph& best = result.search.best;
-  if (result.changed && result.constant_shapes) return write_with_constant_shapes(model, best, out);
-  if (result.changed)
-    return write_rewritten(
-        original, model,
-        result.tried ? *result.tried : try_symbols(original, model, best, config.verify), out,
-        config.verify, config.fix_shapes,
-        most_weight_bytes(model.graph, config.search.max_weight_growth));
-  copy_model(original, model.info, out);
-  return {};
+                                         const std::string& out, const NoteSources* notes) {
+  if (!result.changed) {
+    copy_model(original, model.info, out);
+    return {};
+  }
+  const SearchResult& search = result.search;
+  const Graph best =
+      notes == nullptr ? search.best : noted(search.best, model.graph, search.rewrites, *notes);
+  if (result.constant_shapes) return write_with_constant_shapes(model, best, out);
+  TriedGraph tried =
+      result.tried ? *result.tried : try_symbols(original, model, best, config.verify);
+  if (result.tried && notes != nullptr) tried = tried_as(tried, model, best);
+  return write_rewritten(original, model, tried, out, config.verify, config.fix_shapes,
+                         most_weight_bytes(model.graph, config.search.max_weight_growth));
 }
 
 }  // namespace reverie

@@ -6,6 +6,7 @@
 
 #include "core/exec/compare.h"
 #include "core/onnx/symbols.h"
+#include "env/rewrite/optimize/noted.h"
 #include "env/rewrite/optimize/optimize.h"
 
 namespace reverie {
@@ -29,11 +30,10 @@ void require_agreement(const std::string& original, const Agreement& agreement);
 
 /// Writes what `optimize` made of the model at `original`, which was imported from there and
 /// compared by `config`; a copy of it where nothing changed. A sentence for each thing that differs
-/// from what was asked for.
-[[nodiscard]] std::vector<std::string> write_optimized(const std::string& original,
-                                                       const ImportedModel& model,
-                                                       const Optimized& result,
-                                                       const OptimizeConfig& config,
-                                                       const std::string& out);
+/// from what was asked for. Its nodes tell by what rules they came and what they cost, where
+/// `notes` is given.
+[[nodiscard]] std::vector<std::string> write_optimized(
+    const std::string& original, const ImportedModel& model, const Optimized& result,
+    const OptimizeConfig& config, const std::string& out, const NoteSources* notes = nullptr);
 
 }  // namespace reverie

@@ -66,6 +66,33 @@ def test_a_model_may_be_a_proto(model, tmp_path):
     assert {node.name for node in onnx.load(model).graph.node} <= set(plan.device_of)
 
 
+def notes_of(onnx, node):
+    """metadata_props, which the protobuf of older versions of onnx does not know by name."""
+    if hasattr(node, "metadata_props"):
+        return {entry.key: entry.value for entry in node.metadata_props}
+    entries = [onnx.StringStringEntryProto.FromString(field.data) for field in node.UnknownFields()]
+    return {entry.key: entry.value for entry in entries}
+
+
+def test_nodes_tell_their_rule_and_their_cost(model, tmp_path):
+    onnx = pytest.importorskip("onnx")
+    reverie.optimize(model, **QUICK).save(tmp_path / "better.onnx")
+    told = [notes_of(onnx, node) for node in onnx.load(tmp_path / "better.onnx").graph.node]
+    rules = {notes["reverie.rule"] for notes in told if "reverie.rule" in notes}
+    assert rules and rules < set(reverie.optimize(model, **QUICK).rules)
+    assert all(float(notes["reverie.cost_us"]) >= 0 for notes in told)
+    assert {notes["reverie.cost_source"] for notes in told} == {"roofline:t4"}
+
+
+def test_metadata_may_be_left_out(model, tmp_path):
+    reverie.optimize(model, metadata=False, **QUICK).save(tmp_path / "module.onnx")
+    arguments = ["--method", "greedy", "--cost", "roofline:t4", "--no-metadata", "--quiet"]
+    run("optimize", model, *arguments, "-o", tmp_path / "command.onnx")
+    content = (tmp_path / "module.onnx").read_bytes()
+    assert content == (tmp_path / "command.onnx").read_bytes()
+    assert b"reverie.cost_us" not in content
+
+
 def test_simplifying_rewrites_nothing(model, tmp_path):
     result = reverie.optimize(model, method="simplify")
     assert (result.gain_percent, result.rules, result.verified) == (0, {}, False)

@@ -28,7 +28,7 @@ class OptimizedModel {
  public:
   OptimizedModel(std::string path, const std::vector<Setting>& settings, ImportOptions extents,
                  const std::vector<std::string>& rules, const std::vector<std::string>& without,
-                 bool fix_shapes);
+                 bool fix_shapes, bool metadata);
 
   void run(const StopToken& stop);
   void set_interrupted() { interrupted_ = true; }
@@ -53,6 +53,8 @@ class OptimizedModel {
   std::string path_;
   OptimizeConfig config_;
   std::shared_ptr<const RuleSet> rules_;
+  bool metadata_;
+  std::shared_ptr<CostModel> cost_;  ///< null where nothing has a cost
   ImportedModel model_;
   Optimized result_;
   bool interrupted_ = false;
@@ -68,8 +70,9 @@ std::shared_ptr<const RuleSet> rules_of(const std::vector<std::string>& files,
 
 OptimizedModel::OptimizedModel(std::string path, const std::vector<Setting>& settings,
                                ImportOptions extents, const std::vector<std::string>& rules,
-                               const std::vector<std::string>& without, bool fix_shapes)
-    : path_(std::move(path)), rules_(rules_of(rules, without)) {
+                               const std::vector<std::string>& without, bool fix_shapes,
+                               bool metadata)
+    : path_(std::move(path)), rules_(rules_of(rules, without)), metadata_(metadata) {
   ConfigFields fields(config_);
   apply_settings(fields, "", settings);
   config_.fix_shapes = fix_shapes;
@@ -85,21 +88,23 @@ void OptimizedModel::run(const StopToken& stop) {
     return;
   }
   config_.search.stop = stop;
-  const auto cost = costs_as_written(make_cost_model(config_.cost, seconds_for_costs(config_)),
-                                     newest_opset(model_));
+  cost_ = costs_as_written(make_cost_model(config_.cost, seconds_for_costs(config_)),
+                           newest_opset(model_));
   SearchMethod method;
   if (is_measured(config_))
     method = measured_method(config_);
   else if (config_.method != kAutomatic)
     method = method_named(config_.method, config_.solvers);
-  result_ = optimize_by(Subject(model_, path_), rules_, cost, method, config_);
+  result_ = optimize_by(Subject(model_, path_), rules_, cost_, method, config_);
 }
 
 std::vector<std::string> OptimizedModel::save(const std::string& out) const {
   if (config_.verify.inputs == 0)
     throw InputError("{}: with verify_inputs=0 nothing is proved, so that nothing can be written",
                      out);
-  return write_optimized(path_, model_, result_, config_, out);
+  if (!metadata_ || cost_ == nullptr) return write_optimized(path_, model_, result_, config_, out);
+  const NoteSources notes{*rules_, *cost_};
+  return write_optimized(path_, model_, result_, config_, out, &notes);
 }
 
 const ContestantResult* OptimizedModel::measured() const {
@@ -139,14 +144,14 @@ std::map<std::string, int> OptimizedModel::rules() const {
 std::unique_ptr<OptimizedModel> optimize_model(
     std::string path, const std::vector<Setting>& settings, std::vector<std::string> shapes,
     std::vector<std::string> dims, const std::vector<std::string>& rules,
-    const std::vector<std::string>& without, bool fix_shapes) {
+    const std::vector<std::string>& without, bool fix_shapes, bool metadata) {
   std::unique_ptr<OptimizedModel> made;
   const StopToken stop;
   const bool interrupted = run_interruptibly(stop, [&] {
     made = std::make_unique<OptimizedModel>(
         std::move(path), settings,
         ImportOptions{.shapes = std::move(shapes), .dims = std::move(dims)}, rules, without,
-        fix_shapes);
+        fix_shapes, metadata);
     made->run(stop);
   });
   if (interrupted) made->set_interrupted();
@@ -176,7 +181,8 @@ void bind_optimize(py::module_& module) {
   module.def("optimize_settings", &settings,
              "Key, type, default and meaning of each setting of `optimize`.");
   module.def("optimize", &optimize_model, py::arg("path"), py::arg("settings"), py::arg("shapes"),
-             py::arg("dims"), py::arg("rules"), py::arg("without"), py::arg("fix_shapes"));
+             py::arg("dims"), py::arg("rules"), py::arg("without"), py::arg("fix_shapes"),
+             py::arg("metadata"));
   py::class_<Model>(module, "OptimizedModel", "What was made of a model.")
       .def("save", &Model::save, py::arg("path"), py::call_guard<py::gil_scoped_release>())
       .def_property_readonly("gain_percent", &Model::gain_percent)

@@ -189,6 +189,7 @@ def optimize(
     rules: list[str],
     without: list[str],
     fix_shapes: bool,
+    metadata: bool,
 ) -> OptimizedModel: ...
 def place(
     graph: str,

@@ -118,6 +118,7 @@ def optimize(
     rules: Iterable[str] = (),
     without: Iterable[str] = (),
     fix_shapes: bool = False,
+    metadata: bool = True,
     **settings: Any,
 ) -> Optimized:
     """Rewrites a model so that it runs faster. The same as the command `reverie optimize`.
@@ -130,6 +131,7 @@ def optimize(
     cost        where costs come from: "cpu", "roofline:t4", "table:FILE"
     rules       rule files instead of the built-in rules; without: names of rules to leave out
     fix_shapes  take rewrites too that replace a symbolic dimension by its extent
+    metadata    nodes of the written file tell by which rule they came and what they cost
     settings    keys of `reverie optimize --set`; a section is a dictionary: taso={"alpha": 1.1}
 
     Ctrl-C stops the search, and what it has found is returned. Other threads run meanwhile.
@@ -145,6 +147,7 @@ def optimize(
         as_list(rules),
         as_list(without),
         fix_shapes,
+        metadata,
     )
     _tell(core.warnings)
     return Optimized(core, given)
