@@ -24,7 +24,7 @@ namespace reverie {
 namespace {
 
 struct Options {
-  std::string graph, devices, policy, out, graph_out;
+  std::string graph, devices, policy, out, graph_out, model_out;
   PlacementInputConfig input;
   std::vector<std::string> methods, settings;
   int64_t evaluations = 0;
@@ -158,12 +158,15 @@ std::string methods_text() {
          "  FILE.pt            a learner of `place_learn`; it learns on while there is budget\n";
 }
 
-void tell(const Options& options, const CostGraph& graph, const Topology& topology,
+void tell(const Options& options, const PlacementInput& read, const Topology& topology,
           const PlaceResult& result, const std::optional<RealityCheck>& check) {
+  const CostGraph& graph = result.placed(read.graph);
   if (!options.quiet) print(result, options.memory);
   if (check && !options.quiet) fmt::print("{}", reality_text(*check));
   if (!options.out.empty()) write_place_outputs(options.out, graph, topology, result);
   if (check && !options.out.empty()) write_reality_outputs(options.out, graph, topology, *check);
+  if (!options.model_out.empty())
+    write_placed_model(options.graph, read, topology, result, options.model_out);
   if (options.json) fmt::print("{}\n", summary(options, topology, result, check).dump());
 }
 
@@ -196,8 +199,17 @@ Topology topology_of(const Options& options, const std::shared_ptr<OwnDevices>& 
                    options.graph, fmt::join(known_topologies(), ", "));
 }
 
+/// Before anything is looked for.
+void check_outputs(const Options& options) {
+  for (const std::string& file : {options.graph_out, options.model_out})
+    if (!file.empty()) check_writable(file);
+  if (!options.model_out.empty() && !options.graph.ends_with(".onnx"))
+    throw InputError("--model-out writes the ONNX model that was placed, and {} is none",
+                     options.graph);
+}
+
 void run(const Options& options) {
-  if (!options.graph_out.empty()) check_writable(options.graph_out);
+  check_outputs(options);
   const std::shared_ptr<OwnDevices> own = own_devices(options);
   const Topology topology = topology_of(options, own);
   std::optional<OnDevices> on_own;
@@ -215,7 +227,7 @@ void run(const Options& options) {
   std::optional<RealityCheck> check;
   if (options.checked > 0)
     check = check_reality(*on_own->model, read.graph, topology, options.checked, options.seed);
-  tell(options, result.placed(read.graph), topology, result, check);
+  tell(options, read, topology, result, check);
   if (const std::string why = why_infeasible(result); !why.empty()) throw NoAnswer(why);
 }
 
@@ -242,6 +254,10 @@ void register_place(CLI::App& app) {
   command
       ->add_option("--graph-out", options->graph_out,
                    "Where to write the graph with its costs, as JSON (placement-graph/1)")
+      ->type_name("FILE");
+  command
+      ->add_option("--model-out", options->model_out,
+                   "Where to write the ONNX model with the device in each node's metadata")
       ->type_name("FILE");
   command
       ->add_option("--method", options->methods,

@@ -8,6 +8,7 @@
 #include "core/base/files.h"
 #include "core/onnx/data_files.h"
 #include "core/onnx/external.h"
+#include "core/onnx/node_notes.h"
 #include "core/onnx/put_in_order.h"
 #include "core/onnx/tensors.h"
 
@@ -40,28 +41,13 @@ bool same_content(const fs::path& a, const fs::path& b) {
   return true;
 }
 
-/// The model in order, with its weights in files of other names; all else as it stands.
-void write_in_order(const fs::path& from, const std::map<std::string, std::string>& renamed,
-                    const fs::path& to) {
-  onnx::ModelProto model;
-  if (!model.ParseFromString(read_file(from.string())))
-    throw InputError("{}: was changed while it was read", from.string());
-  proto::put_in_order(&model);
-  proto::visit_tensors(&model, [&](onnx::TensorProto* tensor) {
-    const auto other = renamed.find(proto::location_of(*tensor));
-    if (other == renamed.end()) return;
-    for (auto& entry : *tensor->mutable_external_data())
-      if (entry.key() == "location") entry.set_value(other->second);
-  });
-  write_file(to.string(), model.SerializeAsString());
-}
+/// Files of weights that get other names, by the old ones.
+using Renamed = std::map<std::string, std::string>;
 
-}  // namespace
-
-void copy_model(const fs::path& from, const ModelInfo& info, const fs::path& to) {
+/// Copies the files of weights that are not there.
+Renamed copy_weights(const fs::path& from, const ModelInfo& info, const fs::path& to) {
   std::error_code none;
-  if (fs::equivalent(from, to, none)) return;
-  std::map<std::string, std::string> renamed;
+  Renamed renamed;
   proto::DataFileNames names(to);
   for (const std::string& location : info.external_files) {
     const fs::path source = from.parent_path() / location;
@@ -75,10 +61,44 @@ void copy_model(const fs::path& from, const ModelInfo& info, const fs::path& to)
     if (!data.parent_path().empty()) fs::create_directories(data.parent_path(), none);
     copy_aside(source, data);
   }
+  return renamed;
+}
+
+/// The model in order, with its weights in files of other names; all else as it stands.
+onnx::ModelProto read_in_order(const fs::path& from, const Renamed& renamed) {
+  onnx::ModelProto model;
+  if (!model.ParseFromString(read_file(from.string())))
+    throw InputError("{}: was changed while it was read", from.string());
+  proto::put_in_order(&model);
+  proto::visit_tensors(&model, [&](onnx::TensorProto* tensor) {
+    const auto other = renamed.find(proto::location_of(*tensor));
+    if (other == renamed.end()) return;
+    for (auto& entry : *tensor->mutable_external_data())
+      if (entry.key() == "location") entry.set_value(other->second);
+  });
+  return model;
+}
+
+}  // namespace
+
+void copy_model(const fs::path& from, const ModelInfo& info, const fs::path& to) {
+  std::error_code none;
+  if (fs::equivalent(from, to, none)) return;
+  const Renamed renamed = copy_weights(from, info, to);
   if (renamed.empty() && info.is_in_order)
     copy_aside(from, to);
   else
-    write_in_order(from, renamed, to);
+    write_file(to.string(), read_in_order(from, renamed).SerializeAsString());
+}
+
+void copy_model(const fs::path& from, const ModelInfo& info, const fs::path& to,
+                const ToldOfNodes& told) {
+  onnx::ModelProto model = read_in_order(from, copy_weights(from, info, to));
+  for (onnx::NodeProto& node : *model.mutable_graph()->mutable_node()) {
+    const auto known = told.values.find(proto::name_or_output(node));
+    proto::set_note(told.key, known == told.values.end() ? "" : known->second, &node);
+  }
+  write_file(to.string(), model.SerializeAsString());
 }
 
 }  // namespace reverie

@@ -1,6 +1,8 @@
 #pragma once
 
 #include <filesystem>
+#include <map>
+#include <string>
 
 #include "core/onnx/model_info.h"
 
@@ -13,5 +15,16 @@ namespace reverie {
 /// be read or written.
 void copy_model(const std::filesystem::path& from, const ModelInfo& info,
                 const std::filesystem::path& to);
+
+/// What the nodes of a model tell under a key, by what an import calls them (Graph::names).
+struct ToldOfNodes {
+  std::string key;
+  std::map<std::string, std::string> values;
+};
+
+/// The same with what its nodes tell. What others told under that key is gone. Nodes within
+/// functions and subgraphs tell nothing.
+void copy_model(const std::filesystem::path& from, const ModelInfo& info,
+                const std::filesystem::path& to, const ToldOfNodes& told);
 
 }  // namespace reverie

@@ -2,6 +2,8 @@
 
 #include <onnx/onnx_pb.h>
 
+#include <string>
+
 #include "core/ir/graph.h"
 
 namespace reverie::proto {
@@ -12,5 +14,7 @@ namespace reverie::proto {
 NodeNotes notes_of(const onnx::NodeProto& node);
 /// Replaces all of it.
 void set_notes(const NodeNotes& notes, onnx::NodeProto* node);
+/// Replaces what it tells under `key`; an empty value: nothing is told.
+void set_note(const std::string& key, const std::string& value, onnx::NodeProto* node);
 
 }  // namespace reverie::proto

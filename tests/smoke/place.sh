@@ -42,6 +42,14 @@ done
 "$reverie" place model.onnx --devices 2xv100-nvlink --evaluations 200 --peak-memory --quiet --json |
   grep -q '"feasible":true' || fails "peak memory"
 
+# The model tells where its nodes run, and is the same otherwise.
+"$reverie" place model.onnx --devices 2xv100-nvlink --evaluations 50 --model-out told.onnx --quiet || fails "--model-out"
+grep -q 'reverie.device' told.onnx && grep -q 'gpu0' told.onnx || fails "no node tells its device"
+[[ $("$reverie" inspect told.onnx) == "$("$reverie" inspect model.onnx | sed 's/model\.onnx/told.onnx/g')" ]] ||
+  fails "a placed model is another one"
+refused "--model-out writes the ONNX model that was placed, and graph.json is none" graph.json \
+  --devices 2xv100-nvlink --model-out none.onnx
+
 "$reverie" place model.onnx --devices 2xv100-nvlink --training --fuse --evaluations 100 >out 2>err &&
   grep -q ' after fusion' out || fails "training and fusion: $(cat out err)"
 refused "cannot be fused" graph.json --devices 2xv100-nvlink --fuse --evaluations 10

@@ -18,7 +18,8 @@ PlacementInput from_model(const std::string& path, const Topology& topology,
   const std::string name = std::filesystem::path(path).stem().string();
   const auto convert = config.training ? training_graph_of : cost_graph_of;
   CostGraph graph = with_context(path, [&] { return convert(model.graph, topology, name); });
-  return {std::move(graph), std::move(model.warnings), folded_nodes(model.graph, topology)};
+  return {std::move(graph), std::move(model.warnings), folded_nodes(model.graph, topology),
+          std::move(model.info)};
 }
 
 }  // namespace

@@ -1,9 +1,11 @@
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "core/base/config.h"
+#include "core/onnx/model_info.h"
 #include "env/placement/graph/cost_graph.h"
 #include "env/placement/graph/model_graph.h"
 #include "env/placement/graph/topology.h"
@@ -28,6 +30,7 @@ struct PlacementInput {
   CostGraph graph;
   std::vector<std::string> warnings;    ///< each one line for a person
   std::vector<FoldedNode> folded = {};  ///< of a model
+  std::optional<ModelInfo> model = {};  ///< of a model: what its file holds besides
 };
 
 /// NAME.json is a file in the format placement-graph/1, NAME.onnx a model, and

@@ -83,7 +83,7 @@ OnDevices read_on_devices(const std::string& input, const std::shared_ptr<OwnDev
                                model->node_times(kRounds, ModelOnDevices::Others::kBusy));
   return {.devices = devices,
           .model = std::move(model),
-          .input = {std::move(graph), std::move(imported.warnings)}};
+          .input = {std::move(graph), std::move(imported.warnings), {}, std::move(imported.info)}};
 }
 
 MeasureSchedule measure_schedules(const OnDevices& on_devices) {

@@ -4,7 +4,10 @@
 
 #include <algorithm>
 
+#include "core/base/error.h"
 #include "core/base/files.h"
+#include "core/onnx/copy.h"
+#include "core/onnx/note_keys.h"
 #include "core/report/html.h"
 #include "core/report/svg.h"
 #include "env/placement/report/charts.h"
@@ -100,6 +103,15 @@ void write_place_outputs(const std::string& folder, const CostGraph& graph,
   write("trace.json", perfetto_trace(graph, topology, result.timeline));
   write("graph.dot", placement_dot(graph, topology, result.placement));
   write("report.html", place_report_html(graph, topology, result));
+}
+
+void write_placed_model(const std::string& from, const PlacementInput& read,
+                        const Topology& topology, const PlaceResult& result,
+                        const std::string& to) {
+  if (!read.model)
+    throw InputError("{}: is no ONNX model, and only such a file can tell the devices", from);
+  copy_model(from, *read.model, to,
+             {kDeviceNote, devices_of(result.placed(read.graph), topology, result)});
 }
 
 }  // namespace reverie

@@ -137,6 +137,22 @@ Json placement_json(const CostGraph& graph, const Topology& topology, const Plac
           {"folded", folded}};
 }
 
+std::map<std::string, std::string> devices_of(const CostGraph& graph, const Topology& topology,
+                                              const PlaceResult& result) {
+  std::map<std::string, std::string> devices;
+  for (const Timeline::Run& run : result.timeline.runs) {
+    const auto node = static_cast<size_t>(run.node);
+    const std::vector<std::string> names =
+        result.fused ? result.held[node] : std::vector{graph.nodes()[node].name};
+    for (const std::string& name : names)
+      devices[name] = topology.devices[static_cast<size_t>(run.device)].name;
+  }
+  for (const FoldedNode& one : result.folded)
+    if (const auto into = devices.find(one.into); into != devices.end())
+      devices.emplace(one.name, into->second);
+  return devices;
+}
+
 std::string why_infeasible(const PlaceResult& result) {
   const PlacedBy& winner = result.methods[result.winner];
   if (winner.outcome.feasible()) return "";

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <span>
 #include <string>
@@ -65,6 +66,11 @@ Outcome show(const CostGraph& graph, const Topology& topology, const Placement& 
 /// Where and when each node of a graph that was placed (PlaceResult::placed) runs: the format
 /// placement/1 of env/placement/README.md.
 Json placement_json(const CostGraph& graph, const Topology& topology, const PlaceResult& result);
+
+/// The device of each node of the model or graph that was placed, by name. What is no node of its
+/// own is where its value is made or used.
+std::map<std::string, std::string> devices_of(const CostGraph& graph, const Topology& topology,
+                                              const PlaceResult& result);
 
 /// What no device can hold, or no device of its kind can run, as a sentence; empty where the result
 /// fits.

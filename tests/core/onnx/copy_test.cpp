@@ -6,6 +6,7 @@
 #include "core/base/files.h"
 #include "core/onnx/export.h"
 #include "core/onnx/import.h"
+#include "core/onnx/node_notes.h"
 #include "core/onnx/symbols.h"
 #include "core/onnx/wire.h"
 #include "tests/core/onnx/onnx_files.h"
@@ -100,6 +101,25 @@ TEST_F(Copy, AnUnchangedModelIsWrittenByteByByte) {
   }
   EXPECT_EQ(weight_in(folder_ / "out/in.onnx"), 1);
   EXPECT_FALSE(fs::exists(folder_ / "in/again.onnx.data"));
+}
+
+TEST_F(Copy, NodesMayTellMore) {
+  const fs::path original = model_with("in", 1), out = folder_ / "out.onnx";
+  auto model = read_message<onnx::ModelProto>(original);
+  onnx::NodeProto& node = *model.mutable_graph()->mutable_node(0);
+  proto::set_notes({{"by", "me"}, {"reverie.rule", "r"}, {"place", "old"}}, &node);
+  *model.mutable_graph()->add_node() = node;
+  model.mutable_graph()->mutable_node(1)->set_output(0, "z");
+  write_message(model, original);
+  copy_model(original, import_onnx(original).info, out, {"place", {{"y", "new"}}});
+  const auto told = read_message<onnx::ModelProto>(out);
+  proto::set_notes({{"by", "me"}, {"reverie.rule", "r"}, {"place", "new"}}, &node);
+  proto::set_notes({{"by", "me"}, {"reverie.rule", "r"}}, model.mutable_graph()->mutable_node(1));
+  EXPECT_EQ(told.SerializeAsString(), model.SerializeAsString()) << "all else stays";
+  EXPECT_EQ(weight_in(out), 1);
+  copy_model(out, import_onnx(out).info, out, {"place", {}});
+  const auto untold = read_message<onnx::ModelProto>(out);
+  EXPECT_EQ(untold.graph().node(0).unknown_fields().field_count(), 2) << "onto itself";
 }
 
 /// What is written of the model as it was imported.

@@ -36,6 +36,20 @@ std::string page_of(Outcome outcome, int64_t bound) {
   return place_report_html(placed.graph, placed.topology, result_of(placed, outcome, bound));
 }
 
+TEST(PlaceReportTest, DevicesAreThoseOfTheModelsNodes) {
+  Rng rng(1);
+  const Placed placed = testing::random_placed(12, rng);
+  PlaceResult result = result_of(placed, placed.outcome, 1);
+  const CostNode& first = placed.graph.nodes()[0];
+  result.folded = {{"view", "Reshape", first.name}, {"unread", "Reshape", ""}};
+  const auto devices = devices_of(placed.graph, placed.topology, result);
+  EXPECT_EQ(devices.size(), static_cast<size_t>(placed.graph.size()) + 1);
+  for (const Timeline::Run& run : placed.timeline.runs)
+    EXPECT_EQ(devices.at(placed.graph.nodes()[static_cast<size_t>(run.node)].name),
+              placed.topology.devices[static_cast<size_t>(run.device)].name);
+  EXPECT_EQ(devices.at("view"), devices.at(first.name));
+}
+
 TEST(PlaceReportTest, ThePageIsWellFormedAndHoldsEverything) {
   const std::string page = page_of({{10'000'000}, 1536, 0}, 8'000'000);
   EXPECT_EQ(testing::markup_fault(page), "");

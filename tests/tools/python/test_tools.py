@@ -84,6 +84,18 @@ def test_nodes_tell_their_rule_and_their_cost(model, tmp_path):
     assert {notes["reverie.cost_source"] for notes in told} == {"roofline:t4"}
 
 
+def test_a_placed_model_tells_its_devices(model, tmp_path):
+    onnx = pytest.importorskip("onnx")
+    plan = reverie.place(onnx.load(model), devices="2xv100-nvlink", evaluations=10)
+    plan.save(tmp_path / "placed.onnx")
+    nodes = onnx.load(tmp_path / "placed.onnx").graph.node
+    told = {node.name: notes_of(onnx, node)["reverie.device"] for node in nodes}
+    assert told == {name: plan.device_of[name] for name in told} and len(told) == len(nodes)
+    synthetic = reverie.place("generate:layers:100:1", "2xv100-nvlink", evaluations=2)
+    with pytest.raises(reverie.InputError, match="generate:layers:100:1: is no ONNX model"):
+        synthetic.save(tmp_path / "none.onnx")
+
+
 def test_metadata_may_be_left_out(model, tmp_path):
     reverie.optimize(model, metadata=False, **QUICK).save(tmp_path / "module.onnx")
     arguments = ["--method", "greedy", "--cost", "roofline:t4", "--no-metadata", "--quiet"]

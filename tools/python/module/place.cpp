@@ -3,6 +3,7 @@
 #include <pybind11/stl.h>
 
 #include <algorithm>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -52,12 +53,19 @@ class PlacedGraph {
   void save(const std::string& folder) const {
     write_place_outputs(folder, placed(), topology_, result_);
   }
+  std::map<std::string, std::string> device_of() const {
+    return devices_of(placed(), topology_, result_);
+  }
+  void save_model(const std::string& file) const {
+    write_placed_model(path_, *read_, topology_, result_, file);
+  }
   const std::vector<std::string>& warnings() const { return read_->warnings; }
   bool interrupted() const { return interrupted_; }
 
  private:
   const CostGraph& placed() const { return result_.placed(read_->graph); }
 
+  std::string path_;
   Topology topology_;
   std::optional<OnDevices> on_own_;
   std::optional<PlacementInput> read_;
@@ -74,7 +82,7 @@ Topology topology_of(const PlaceRequest& request) {
                    fmt::join(known_topologies(), ", "), kOwnDevices);
 }
 
-PlacedGraph::PlacedGraph(const PlaceRequest& request) {
+PlacedGraph::PlacedGraph(const PlaceRequest& request) : path_(request.graph) {
   if (names_own_devices(request.devices)) {
     const std::shared_ptr<OwnDevices> own = open_own_devices(request.devices);
     topology_ = own->topology();
@@ -186,9 +194,12 @@ void bind_place(py::module_& module) {
       .def_property_readonly("measured", [](const Placed& one) { return one.result().measured; })
       .def_property_readonly("interrupted", &Placed::interrupted)
       .def_property_readonly("json", &Placed::json)
+      .def_property_readonly("device_of", &Placed::device_of)
       .def_property_readonly("warnings", &Placed::warnings)
       .def("svg", &Placed::svg)
-      .def("save", &Placed::save, py::arg("folder"), py::call_guard<py::gil_scoped_release>());
+      .def("save", &Placed::save, py::arg("folder"), py::call_guard<py::gil_scoped_release>())
+      .def("save_model", &Placed::save_model, py::arg("file"),
+           py::call_guard<py::gil_scoped_release>());
 }
 
 }  // namespace reverie::python

@@ -156,8 +156,9 @@ def optimize(
 class Placed:
     """What `place` made of a graph: which device runs each operator, and when."""
 
-    def __init__(self, core: _core.PlacedGraph):
+    def __init__(self, core: _core.PlacedGraph, given: _Given):
         self._core = core
+        self._given = given
         self._json = json.loads(core.json)
 
     @property
@@ -206,15 +207,7 @@ class Placed:
 
         A node without work of its own is where its value is made or used.
         """
-        devices = {
-            name: run["device"]
-            for run in self._json["nodes"]
-            for name in run.get("holds", [run["name"]])
-        }
-        for node in self._json["folded"]:
-            if node["into"] in devices:
-                devices[node["name"]] = devices[node["into"]]
-        return devices
+        return self._core.device_of
 
     @property
     def schedule(self) -> list[dict[str, Any]]:
@@ -226,9 +219,14 @@ class Placed:
         return self._core.svg()
 
     def save(self, path: Any) -> None:
-        """Writes NAME.json (placement/1), or a folder with that, charts, a trace and a page."""
+        """Writes NAME.json (placement/1), or a folder with that, charts, a trace and a page.
+
+        NAME.onnx is the model that was placed, with the device in the metadata of each node.
+        """
         if os.fspath(path).endswith(".json"):
             pathlib.Path(path).write_text(self._core.json)
+        elif os.fspath(path).endswith(".onnx"):
+            self._core.save_model(os.fspath(path))
         else:
             self._core.save(os.fspath(path))
 
@@ -288,4 +286,4 @@ def place(
         measure,
     )
     _tell(core.warnings)
-    return Placed(core)
+    return Placed(core, given)
