@@ -46,7 +46,9 @@ install_packages() {
 }
 
 [[ ${#missing[@]} -eq 0 ]] || install_packages
-if [[ -n $ort && ! -e $ort/node_modules/onnxruntime-node/package.json ]]; then
+version=$(sed -n 's/.*"onnxruntime-node": "\(.*\)".*/\1/p' core/ort/package.json)
+if [[ -n $ort ]] &&
+  ! grep -qsF "\"version\": \"$version\"" "$ort/node_modules/onnxruntime-node/package.json"; then
   mkdir -p "$ort"
   cp core/ort/package.json "$ort"
   npm install --prefix "$ort" --ignore-scripts --no-audit --no-fund --silent

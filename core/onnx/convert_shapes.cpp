@@ -73,12 +73,22 @@ std::optional<Values> squeeze(Source& source) {
   return with_first_input(source);
 }
 
+/// Whether a reduction along no axis does something to the elements: so the standard says since
+/// 1.20 and ONNX Runtime since 1.24; before, none did.
+bool may_change_elements(const std::string& reduction) {
+  return reduction == "ReduceL1" || reduction == "ReduceL2" || reduction == "ReduceLogSum" ||
+         reduction == "ReduceSumSquare";
+}
+
 std::optional<Values> reduce(Source& source) {
   if (find_op(source.node.op_type()) == nullptr) return std::nullopt;
   if (!take_integers(source, "axes", 1)) return std::nullopt;
   const bool empty = source.attributes.integers("axes", {}).empty();
-  if (empty && source.attributes.integer("noop_with_empty_axes", 0) != 0)
-    return Values{source.inputs[0]};
+  if (empty && source.attributes.integer("noop_with_empty_axes", 0) != 0) {
+    if (!may_change_elements(source.node.op_type())) return Values{source.inputs[0]};
+    source.obstacle = "what it means without axes depends on the runtime's version";
+    return std::nullopt;
+  }
   if (empty) source.attributes.erase("axes");
   source.attributes.erase("noop_with_empty_axes");
   return with_first_input(source);

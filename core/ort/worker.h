@@ -26,7 +26,7 @@ struct SessionOptions {
 ///
 /// | request                                              | answer                          |
 /// | ---------------------------------------------------- | ------------------------------- |
-/// | {"do":"version"}                                     | {"version":"1.20.1"}            |
+/// | {"do":"version"}                                     | {"version":"1.30.0"}            |
 /// | {"do":"load","id":N,"model":FILE,"inputs":FILE,      | {}                              |
 /// |  "threads":N,"optimize":true}                        |                                 |
 /// | {"do":"run","id":N}                                  | {"seconds":S}, of the run alone |

@@ -48,6 +48,26 @@ TEST_F(Untouched, NodesAreNamedWithTheReason) {
             "z Relu: type of input 0 is unknown: it depends on com.example::Magic at m");
 }
 
+/// Versions of ONNX and its runtimes disagree on whether elements are changed.
+TEST_F(Untouched, ReductionsAlongNoAxisMayChangeElements) {
+  for (const char* op : {"ReduceL1", "ReduceL2", "ReduceLogSum", "ReduceSumSquare"}) {
+    const ImportedModel model =
+        import("(float[2, 3] x) => (float[2, 3] y) { z = " + std::string(op) +
+                   " <noop_with_empty_axes = 1> (x) y = Neg(z) }",
+               "\"\" : 18");
+    ASSERT_EQ(model.untouched.size(), 1u) << op;
+    EXPECT_EQ(model.untouched[0].reason,
+              "what it means without axes depends on the runtime's version");
+    for (const NodeId node : model.graph.nodes())
+      EXPECT_EQ(model.graph.type(model.graph.output(node)).shape, (Shape{2, 3})) << op;
+  }
+  EXPECT_THAT(import("(float[2, 3] x) => (float[2, 3] y) { z = ReduceMean <noop_with_empty_axes = "
+                     "1> (x) y = Neg(z) }",
+                     "\"\" : 18")
+                  .untouched,
+              IsEmpty());
+}
+
 /// A name that the table keeps for itself.
 TEST_F(Untouched, FusedOperatorsComeFromNoFile) {
   const ImportedModel model = import(

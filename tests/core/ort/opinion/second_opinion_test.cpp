@@ -71,7 +71,7 @@ std::optional<Graph> graph_of(const std::filesystem::path& file,
   return std::move(model.graph);
 }
 
-constexpr int kNewestOfRuntime = 21;  // the newest opset that the installed ONNX Runtime takes
+constexpr int kNewestOfRuntime = 24;  // the newest opset that the installed ONNX Runtime takes
 
 /// Whether one of its operators changed at that opset.
 bool has_news(const Graph& graph, int opset) {
