@@ -146,6 +146,28 @@ TEST_F(Symbols, AreComparedInShapeAloneOnceTimeIsOver) {
   EXPECT_THAT(hurried.left_out, ::testing::HasSubstr("of which shapes agree"));
 }
 
+/// What was tried for one graph holds for another that differs in notes, and for no other.
+TEST_F(Symbols, HoldForTheSameGraphWithOtherNotes) {
+  const ImportedModel model = import_model(kDynamic, {"x=2,6,4"});
+  const TriedGraph tried = try_symbols(original_, model, model.graph);
+  const auto tells = [](const Graph& graph) {
+    return std::ranges::any_of(graph.nodes(), [&](NodeId node) {
+      return graph.names(node) != nullptr && !graph.names(node)->notes.empty();
+    });
+  };
+  Graph same = model.graph;
+  for (const NodeId node : same.nodes()) {
+    if (!same.is_work(node)) continue;
+    NodeNames names = *same.names(node);
+    names.notes = {{"k", "v"}};
+    same.set_names(node, std::make_shared<const NodeNames>(std::move(names)));
+  }
+  EXPECT_TRUE(tells(tried_as(tried, model, same).graph));
+  Graph other = same;
+  other.add_output("more", other.outputs()[0].value);
+  EXPECT_FALSE(tells(tried_as(tried, model, other).graph));
+}
+
 /// A rewrite that is true of the bound extent alone: with one row, the sum over rows is the row.
 TEST_F(Symbols, AreReplacedWhereTheRewriteHoldsForTheBoundExtentAlone) {
   const ImportedModel model = import_model(R"(
