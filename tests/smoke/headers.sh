@@ -30,6 +30,6 @@ compiles() {
 }
 export -f compiles
 export torch
-find ../sources -name '*.h' | xargs -P "$(nproc)" -I{} bash -c 'compiles {}' ||
+find ../sources -name "*.h" -print0 | xargs -0 -P "$(nproc)" -I{} bash -c "compiles {}" ||
   fails "headers do not compile: $(head -q -n 5 ../sources/*.log | head -n 40)"
 exit $failures
