@@ -100,7 +100,11 @@ _reverie() {{
     _files
   fi
 }}
-_reverie "$@"
+if [[ $zsh_eval_context[-1] == loadautofunc ]]; then
+  _reverie "$@"
+else
+  compdef _reverie reverie
+fi
 )",
                      names_of(commands), cases(commands, words));
 }

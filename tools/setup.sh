@@ -19,7 +19,7 @@ packages=(
   libdnnl-dev libgtest-dev libgmock-dev libbenchmark-dev
   libz3-dev coinor-libcbc-dev libmetis-dev libeigen3-dev
   python3 python3-dev python3-numpy python3-pytest python3-distributed pybind11-dev mypy
-  dataset-fashion-mnist pkg-config dpkg-dev file
+  dataset-fashion-mnist pkg-config dpkg-dev file zsh
 )
 
 [[ -z $ort ]] || { command -v node && command -v npm; } >/dev/null || packages+=(nodejs npm)

@@ -36,5 +36,30 @@ fi
 
 "$reverie" completion zsh >_reverie || fails "completion zsh"
 [[ $(head -n 1 _reverie) == '#compdef reverie' ]] || fails "zsh: $(head -n 1 _reverie)"
-command -v zsh >/dev/null && { zsh -n _reverie || fails "zsh does not read it"; }
+if command -v zsh >/dev/null; then
+  zsh -n _reverie || fails "zsh does not read it"
+  cat >typed.zsh <<'END'
+# typed.zsh SETUP WORDS: what a zsh makes of the words and a tab, behind "reverie"
+zmodload zsh/zpty
+zpty shell "TERM=dumb PS1=now: zsh -f -i"
+zpty -w shell "autoload -U compinit; compinit -u -D; $1; print RE''ADY"
+zpty -r shell seen '*READY*now:*'
+zpty -n -w shell "reverie $2"$'\t'
+zpty -n -w shell $'\C-e THAT IS ALL\n'
+zpty -r shell seen '*THAT IS ALL*'
+print -r -- "$seen" | sed -n 's/.*reverie \(.*\) THAT IS ALL.*/\1/p' | tr -d '[:cntrl:]'
+END
+  # shellcheck disable=SC2016
+  for setup in 'fpath=($PWD $fpath); compinit -u -D' 'source ./_reverie'; do
+    while IFS=: read -r words full; do
+      got=$(timeout 60 zsh -f typed.zsh "$setup" "$words")
+      [[ $got == "$full"* ]] || fails "zsh after '$setup': '$words' became '$got'"
+    done <<'END'
+opt:optimize
+rules ap:rules apply
+optimize model.onnx --time:optimize model.onnx --time-limit
+optimize typ:optimize typed.zsh
+END
+  done
+fi
 exit $failures
