@@ -5,16 +5,20 @@ source "$(dirname "$0")/../support/smoke.sh"
 command -v dpkg-shlibdeps >/dev/null && command -v file >/dev/null || exit 77
 
 cpack -G DEB --config "$(dirname "$reverie")/CPackConfig.cmake" -B debs >log 2>&1 || fails "cpack: $(tail -n 5 log)"
+version=$("$reverie" --version)
 for package in reverie libreverie0.1 libreverie-dev; do
   file=(debs/"$package"_*.deb)
   [[ -e ${file[0]} ]] && dpkg-deb -x "${file[0]}" unpacked || fails "no package $package: $(ls debs)"
   dpkg-deb -f "${file[0]}" Depends >>depends
+  doc=unpacked/usr/share/doc/$package
+  grep -q licence "$doc/copyright" || fails "no copyright in $package"
+  gunzip -c "$doc/changelog.gz" | head -n 1 | grep -qF "(${version##* })" || fails "no changelog of ${version} in $package"
 done
 [[ $(grep -c 'libfmt9\|libreverie0.1 (= ' depends) -eq 3 ]] || fails "dependencies: $(cat depends)"
 grep -q cuda depends && fails "a package needs CUDA: $(cat depends)"
 
 usr=$here/unpacked/usr
-[[ $("$usr/bin/reverie" --version) == $("$reverie" --version) ]] || fails "--version: $("$usr/bin/reverie" --version)"
+[[ $("$usr/bin/reverie" --version) == "$version" ]] || fails "--version: $("$usr/bin/reverie" --version)"
 "$usr/bin/reverie" model squeezenet_small --light --out model.onnx >/dev/null &&
   "$usr/bin/reverie" optimize model.onnx --method greedy --cost roofline:cpu --out better.onnx >out 2>&1 || fails "optimize: $(cat out)"
 if [[ ${2-} == ON ]]; then

@@ -49,4 +49,13 @@ set(CPACK_DEBIAN_PYTHON3-REVERIE-LEARNING_PACKAGE_SECTION python)
 set(CPACK_DEBIAN_PYTHON3-REVERIE-LEARNING_PACKAGE_DEPENDS "python3-reverie (= ${PROJECT_VERSION})")
 set(CPACK_COMPONENT_PYTHON3-REVERIE-LEARNING_DESCRIPTION "world models of systems problems - policies in Python
  What plays trained policies in Python, by LibTorch.")
+
+# Each package has both files in its own folder.
+execute_process(COMMAND ${GZIP} -9nc INPUT_FILE ${CMAKE_CURRENT_LIST_DIR}/changelog
+                OUTPUT_FILE ${CMAKE_CURRENT_BINARY_DIR}/changelog.gz COMMAND_ERROR_IS_FATAL ANY)
+foreach(component IN LISTS CPACK_COMPONENTS_ALL)
+  string(TOUPPER ${component} upper)
+  install(FILES ${CMAKE_CURRENT_LIST_DIR}/copyright ${CMAKE_CURRENT_BINARY_DIR}/changelog.gz
+          DESTINATION ${CMAKE_INSTALL_DATADIR}/doc/${CPACK_DEBIAN_${upper}_PACKAGE_NAME} COMPONENT ${component})
+endforeach()
 include(CPack)
