@@ -14,7 +14,7 @@
 namespace reverie {
 namespace {
 
-std::vector<std::unique_ptr<EnvironmentKind>>& registry() {
+std::vector<std::unique_ptr<EnvironmentKind>>& registered_kinds() {
   static std::vector<std::unique_ptr<EnvironmentKind>> kinds;
   return kinds;
 }
@@ -63,7 +63,7 @@ std::unique_ptr<Tasks> EnvironmentKind::tasks(const EnvironmentConfig& config, c
 }
 
 bool register_kind(std::unique_ptr<EnvironmentKind> kind) {
-  auto& all = registry();
+  auto& all = registered_kinds();
   all.insert(std::ranges::upper_bound(all, kind->name(), {}, &EnvironmentKind::name),
              std::move(kind));
   return true;
@@ -71,7 +71,7 @@ bool register_kind(std::unique_ptr<EnvironmentKind> kind) {
 
 std::vector<const EnvironmentKind*> environment_kinds() {
   std::vector<const EnvironmentKind*> kinds;
-  for (const auto& kind : registry()) kinds.push_back(kind.get());
+  for (const auto& kind : registered_kinds()) kinds.push_back(kind.get());
   return kinds;
 }
 

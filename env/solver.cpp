@@ -12,7 +12,7 @@
 namespace reverie {
 namespace {
 
-std::vector<std::unique_ptr<Solver>>& registry() {
+std::vector<std::unique_ptr<Solver>>& registered_solvers() {
   static std::vector<std::unique_ptr<Solver>> solvers;
   return solvers;
 }
@@ -63,13 +63,13 @@ Result SearchSolver::run(const Task& task, const SearchOptions& limits,
 }
 
 bool register_solver(std::unique_ptr<Solver> solver) {
-  registry().push_back(std::move(solver));
+  registered_solvers().push_back(std::move(solver));
   return true;
 }
 
 std::vector<const Solver*> solvers_for(const std::string& environment) {
   std::map<std::string, const Solver*> by_name;
-  for (const std::unique_ptr<Solver>& solver : registry()) {
+  for (const std::unique_ptr<Solver>& solver : registered_solvers()) {
     if (!solver->environment().empty() && solver->environment() != environment) continue;
     const Solver*& known = by_name[solver->name()];
     if (known == nullptr || known->environment().empty()) known = solver.get();

@@ -64,7 +64,8 @@ std::shared_ptr<const Solver> solver_for(const std::string& file, bool tries, co
   return std::make_shared<DreamtPlans>(std::move(policy));
 }
 
-const bool kThere = adapt_config_of_policy.is(config_of) && policy_solver_for.is(solver_for);
+const bool kAdaptPolicyThere =
+    adapt_config_of_policy.is(config_of) && policy_solver_for.is(solver_for);
 
 }  // namespace
 }  // namespace reverie

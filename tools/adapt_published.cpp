@@ -33,7 +33,7 @@ class Published : public AdaptLearner {
   PublishedAgentConfig config_;
 };
 
-const bool kRegistered =
+const bool kPublishedRegistered =
     register_solver<Published>(
         "published", "the agent of Lamelas (2023), REINFORCE; then its likeliest decisions",
         PublishedKind::kPublished, false) &&

@@ -12,7 +12,7 @@
 namespace reverie {
 namespace {
 
-struct Options {
+struct CompareArguments {
   std::vector<std::string> files;
   std::string machine = "ort";
   ImportOptions shapes;
@@ -36,7 +36,7 @@ void print_row(const ContestantResult& timed, double error, const std::string& f
     fmt::print("{:>42} {:>9.1e}  {}\n", "disagrees: not timed", error, file);
 }
 
-void print(const Options& options, const FileComparison& found) {
+void print(const CompareArguments& options, const FileComparison& found) {
   fmt::print("on {} ({})\n{:>12} {:>10} {:>18} {:>9}\n", found.machine.device,
              found.machine.library, "median", "ratio", "95% interval", "error");
   for (size_t i = 0; i < options.files.size(); ++i)
@@ -44,7 +44,7 @@ void print(const Options& options, const FileComparison& found) {
               i > 0 && static_cast<int>(i) == found.benchmark.winner);
 }
 
-Json to_json(const Options& options, const FileComparison& found) {
+Json to_json(const CompareArguments& options, const FileComparison& found) {
   Json::Array files;
   for (size_t i = 0; i < options.files.size(); ++i) {
     const ContestantResult& timed = found.benchmark.contestants[i];
@@ -68,7 +68,7 @@ Json to_json(const Options& options, const FileComparison& found) {
           {"files", files}};
 }
 
-void run(const Options& options) {
+void run(const CompareArguments& options) {
   const auto machine = make_machine(options.machine);
   const bool is_ort = options.machine.substr(0, options.machine.find(':')) == "ort";
   const auto reference = is_ort ? make_machine("ort:off") : machine;
@@ -86,7 +86,7 @@ void run(const Options& options) {
 }  // namespace
 
 void register_compare(CLI::App& app) {
-  const auto options = std::make_shared<Options>();
+  const auto options = std::make_shared<CompareArguments>();
   CLI::App* command = app.add_subcommand(
       "compare", with_examples("Run models with equal inputs side by side in ONNX Runtime: times, "
                                "and how far outputs are apart",

@@ -24,7 +24,7 @@
 namespace reverie {
 namespace {
 
-struct Options {
+struct DreamTrainArguments {
   CommonOptions common;
   std::string rollouts;
   std::string world;
@@ -35,7 +35,7 @@ struct Options {
   int64_t iterate = 0;  // 0: as configured
 };
 
-struct Config : DreamStepConfig {
+struct IteratedDreamConfig : DreamStepConfig {
   IterateConfig iterate;
 
   template <class V>
@@ -53,7 +53,7 @@ struct Collected {
   const EnvironmentKind& kind() const { return environment_kind(config.env.kind); }
 };
 
-Collected collected_in(const Rollouts& rollouts, const Options& options) {
+Collected collected_in(const Rollouts& rollouts, const DreamTrainArguments& options) {
   Collected collected = {rollouts.info(), {}};
   ConfigFields(collected.config).load_text(collected.info.config, "configuration of the rollouts");
   collected.config.env = found_from(options.rollouts, options.inputs, collected.config.env);
@@ -128,8 +128,8 @@ std::string judged_by(const TrainingResult& result, const Collected& collected,
   return validation.source == "none" ? validation.objective_metric().name : validation.source;
 }
 
-void print_json(const TrainingResult& result, const Options& options, const Config& config,
-                const std::string& judge) {
+void print_json(const TrainingResult& result, const DreamTrainArguments& options,
+                const IteratedDreamConfig& config, const std::string& judge) {
   Json line = {
       {"out", options.common.out},
       {"trainer", enum_names(TrainerKind{})[static_cast<size_t>(config.trainer.trainer)].second},
@@ -146,8 +146,8 @@ void print_json(const TrainingResult& result, const Options& options, const Conf
   fmt::print("{}\n", line.dump());
 }
 
-void print_text(const TrainingResult& result, const Options& options, const Config& config,
-                const std::string& judge, bool is_stochastic) {
+void print_text(const TrainingResult& result, const DreamTrainArguments& options,
+                const IteratedDreamConfig& config, const std::string& judge, bool is_stochastic) {
   const std::string best =
       is_stochastic ? "" : fmt::format("its best episode finds {:.2f} %, ", result.best.found);
   fmt::print(
@@ -196,12 +196,12 @@ CollectedRound collect_round(const Environment& environment, const Collected& fi
 }
 
 /// Of the rollouts, M, and the policy that it goes on from.
-History history_before(const Options& options) {
+History history_before(const DreamTrainArguments& options) {
   History before = joined(read_history(options.rollouts), history_beside(options.world));
   return options.policy.empty() ? before : joined(before, history_beside(options.policy));
 }
 
-StepTaken taken(const TrainingResult& result, const Config& config) {
+StepTaken taken(const TrainingResult& result, const IteratedDreamConfig& config) {
   return {.step = "dream_train",
           .done = counted(result.updates, "update"),
           .seed = config.seed,
@@ -211,8 +211,8 @@ StepTaken taken(const TrainingResult& result, const Config& config) {
           .validation = result.validation};
 }
 
-void run(const Options& options) {
-  auto config = resolve_config<Config>(options.common);
+void run(const DreamTrainArguments& options) {
+  auto config = resolve_config<IteratedDreamConfig>(options.common);
   if (options.iterate > 0) config.iterate.rounds = options.iterate;
   if (!options.validate_source.empty()) config.validate_source = options.validate_source;
   config.plan.stop = stop_on_interrupt();
@@ -256,13 +256,13 @@ void run(const Options& options) {
     print_text(result, options, config, judge, judged.stochastic);
 }
 
-void add_to(CLI::App& app) {
-  const auto options = std::make_shared<Options>();
+void add_dream_train(CLI::App& app) {
+  const auto options = std::make_shared<DreamTrainArguments>();
   CLI::App* command = app.add_subcommand(
       "dream_train",
       with_examples(what_of("dream_train"),
                     {"dream_train rollouts --world world/world.pt -o policy --iterate 5"}));
-  add_common_options<Config>(*command, options->common);
+  add_common_options<IteratedDreamConfig>(*command, options->common);
   command->add_option("rollouts", options->rollouts, "Directory that `collect` wrote")
       ->type_name("ROLLOUTS")
       ->required();
@@ -289,7 +289,7 @@ void add_to(CLI::App& app) {
   command->callback([options] { run(*options); });
 }
 
-const bool kAdded = add_learning_command("dream_train", add_to);
+const bool kDreamTrainAdded = add_learning_command("dream_train", add_dream_train);
 
 }  // namespace
 }  // namespace reverie

@@ -65,7 +65,7 @@ struct EvaluateStepConfig {
   }
 };
 
-struct Options {
+struct EvaluateArguments {
   CommonOptions common;
   std::shared_ptr<EnvironmentOptions> environment = std::make_shared<EnvironmentOptions>();
   std::string policy;
@@ -75,7 +75,7 @@ struct Options {
 
 /// The environment is the one that the policy was trained for, where nothing else is said. Other
 /// inputs have another horizon.
-EvaluateStepConfig resolve(const Options& options, const TrainedPolicy& policy) {
+EvaluateStepConfig resolve(const EvaluateArguments& options, const TrainedPolicy& policy) {
   EnvironmentConfig env = environment_from(policy.environment);
   env.inputs.clear();
   if (!environment_kind(env.kind).inputs().empty()) env.horizon = 0;
@@ -161,7 +161,7 @@ void tell(const EvaluationReport& report, const CommonOptions& common) {
                verdicts(report));
 }
 
-void run(const Options& options) {
+void run(const EvaluateArguments& options) {
   const TrainedPolicy policy = load_trained_policy(options.policy, device_named(options.device));
   const EvaluateStepConfig config = resolve(options, policy);
   const ComparisonConfig& how = config.evaluate;
@@ -196,8 +196,8 @@ void run(const Options& options) {
   tell(report, options.common);
 }
 
-void add_to(CLI::App& app) {
-  const auto options = std::make_shared<Options>();
+void add_evaluate(CLI::App& app) {
+  const auto options = std::make_shared<EvaluateArguments>();
   CLI::App* command = app.add_subcommand(
       "evaluate", with_examples(what_of("evaluate"),
                                 {"evaluate model.onnx --policy policy/policy.pt -o report"}));
@@ -215,7 +215,7 @@ void add_to(CLI::App& app) {
   command->callback([options] { run(*options); });
 }
 
-const bool kAdded = add_learning_command("evaluate", add_to);
+const bool kEvaluateAdded = add_learning_command("evaluate", add_evaluate);
 
 }  // namespace
 }  // namespace reverie

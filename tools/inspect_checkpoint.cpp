@@ -52,7 +52,7 @@ std::string inspected(const std::string& file, bool json) {
   return json ? to_json(file, checkpoint).dump() + "\n" : to_text(file, checkpoint);
 }
 
-const bool kThere = inspect_checkpoint.is(inspected);
+const bool kInspectCheckpointThere = inspect_checkpoint.is(inspected);
 
 }  // namespace
 

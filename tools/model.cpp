@@ -60,7 +60,7 @@ void write_model(const std::string& name, const ModelOptions& options, const std
              counted(parameter_count(graph), "parameter"));
 }
 
-struct Arguments {
+struct ModelArguments {
   std::string name;
   std::string out;
   std::string fill;
@@ -68,7 +68,7 @@ struct Arguments {
   ModelOptions options;
 };
 
-void write_filled(const Arguments& arguments) {
+void write_filled(const ModelArguments& arguments) {
   const int drawn = fill_weights(arguments.fill, arguments.out, arguments.options.seed);
   fmt::print("{}: {} drawn\n", arguments.out, counted(drawn, "weight"));
 }
@@ -79,7 +79,7 @@ void register_model(CLI::App& app) {
   CLI::App* command = app.add_subcommand(
       "model", with_examples("Write a benchmark network with random weights as ONNX",
                              {"model --list", "model squeezenet1_1 -o squeezenet1_1.onnx"}));
-  const auto arguments = std::make_shared<Arguments>();
+  const auto arguments = std::make_shared<ModelArguments>();
   command->add_option("name", arguments->name, "The network; --list shows all");
   takes_standard_output(
       command->add_option("-o,--out", arguments->out, "File to write; -: standard output"));

@@ -34,7 +34,7 @@
 namespace reverie {
 namespace {
 
-struct Options {
+struct OptimizeArguments {
   std::string model;
   std::string out;
   std::vector<std::string> config_files;
@@ -67,15 +67,15 @@ struct OptimizeSettings : OptimizeConfig {
 };
 
 /// An option that is a configuration key by another name; it overrides files and --set.
-void add_key(CLI::App& command, const std::shared_ptr<Options>& options, const std::string& flag,
-             const std::string& key, const std::string& help) {
+void add_key(CLI::App& command, const std::shared_ptr<OptimizeArguments>& options,
+             const std::string& flag, const std::string& key, const std::string& help) {
   command.add_option_function<std::string>(
       flag, [options, key](const std::string& value) { options->given.emplace_back(key, value); },
       help);
 }
 
 /// Costs are those that the policy was trained with, where nothing else is said.
-OptimizeSettings resolve(const Options& options, const std::string& trained_cost) {
+OptimizeSettings resolve(const OptimizeArguments& options, const std::string& trained_cost) {
   OptimizeSettings config;
   if (!trained_cost.empty()) config.cost = trained_cost;
   ConfigFields fields(config);
@@ -89,7 +89,8 @@ OptimizeSettings resolve(const Options& options, const std::string& trained_cost
 }
 
 /// The same; settings and methods that need LibTorch are left to the program that knows them.
-OptimizeSettings resolve_or_leave(const Options& options, const std::string& trained_cost) {
+OptimizeSettings resolve_or_leave(const OptimizeArguments& options,
+                                  const std::string& trained_cost) {
   try {
     OptimizeSettings config = resolve(options, trained_cost);
     const bool is_learned = config.method == "policy" || config.method == "ppo";
@@ -169,7 +170,7 @@ RuleSet without(const RuleSet& rules, const std::vector<std::string>& patterns) 
   return kept;
 }
 
-RuleSet rules_from(const Options& options) {
+RuleSet rules_from(const OptimizeArguments& options) {
   return without(RuleSet::load_all(options.rule_files), options.rules_left_out);
 }
 
@@ -195,7 +196,7 @@ auto progress_reporter(Progress& progress) {
 
 Optimized search_and_verify(const ImportedModel& model, const std::shared_ptr<const RuleSet>& rules,
                             const std::shared_ptr<CostModel>& cost, OptimizeSettings config,
-                            const Options& options) {
+                            const OptimizeArguments& options) {
   Progress progress(config.method, budget_of(config),
                     is_measured(config) ? "measurements" : "expansions",
                     progress_style(options.quiet));
@@ -210,7 +211,7 @@ Optimized search_and_verify(const ImportedModel& model, const std::shared_ptr<co
   return optimize_by(Subject(model, options.model), rules, cost, method, config);
 }
 
-void check_meant_for_policy(const Options& options, const OptimizeConfig& config) {
+void check_meant_for_policy(const OptimizeArguments& options, const OptimizeConfig& config) {
   if (config.method == "policy") return;
   const auto refuse = [&](const char* option) {
     throw InputError("{} is for --method policy, not {}", option, config.method);
@@ -220,14 +221,15 @@ void check_meant_for_policy(const Options& options, const OptimizeConfig& config
     if (key == "policy.search") refuse("--search");
 }
 
-void check_proved(const Options& options, const OptimizeConfig& config) {
+void check_proved(const OptimizeArguments& options, const OptimizeConfig& config) {
   if (config.verify.inputs == 0 && !(options.out.empty() && options.contenders_folder.empty()))
     throw InputError(
         "with verify_inputs=0 nothing is proved, so that nothing can be written: leave out "
         "--out and --contenders-out");
 }
 
-void check_fit(const Options& options, const OptimizeConfig& config, const CostModel& prior) {
+void check_fit(const OptimizeArguments& options, const OptimizeConfig& config,
+               const CostModel& prior) {
   if (options.fit_out.empty()) return;
   if (!is_measured(config))
     throw InputError(
@@ -237,7 +239,7 @@ void check_fit(const Options& options, const OptimizeConfig& config, const CostM
 }
 
 /// The page is no file that the run needs otherwise.
-void check_report(const Options& options) {
+void check_report(const OptimizeArguments& options) {
   if (options.report.empty()) return;
   for (const std::string& other : {options.model, options.out}) {
     std::error_code is_none;
@@ -255,7 +257,7 @@ void print_untouched(const ImportedModel& model) {
   fmt::print("{}\n\n", untouched_sentence(model));
 }
 
-ImportedModel read_model(const Options& options, OptimizeConfig& config) {
+ImportedModel read_model(const OptimizeArguments& options, OptimizeConfig& config) {
   ImportedModel model = import_to_rewrite(
       options.model, with_extents(options.extents, options.given_inputs), options.fix_shapes);
   for (const std::string& warning : model.warnings) fmt::print(stderr, "{}\n", warning);
@@ -269,7 +271,7 @@ std::string name_of_model(const std::string& file) {
                               : std::filesystem::path(file).filename().string();
 }
 
-void write_report(const Options& options, const OptimizeSettings& config,
+void write_report(const OptimizeArguments& options, const OptimizeSettings& config,
                   const ImportedModel& model, const Optimized& result, const RuleSet& rules,
                   CostModel& cost, const OptimizeAccount& account) {
   if (options.report.empty()) return;
@@ -282,7 +284,8 @@ void write_report(const Options& options, const OptimizeSettings& config,
 }
 
 /// What importing did alone: constants and shape code folded, identities and dead code gone.
-void simplify(const Options& options, const OptimizeSettings& config, const ImportedModel& model) {
+void simplify(const OptimizeArguments& options, const OptimizeSettings& config,
+              const ImportedModel& model) {
   const int64_t left = written_nodes(model.graph);
   TriedGraph tried;
   if (!options.out.empty()) tried = try_symbols(options.model, model, model.graph, config.verify);
@@ -307,7 +310,7 @@ void simplify(const Options& options, const OptimizeSettings& config, const Impo
                            .dump());
 }
 
-void run(const Options& options) {
+void run(const OptimizeArguments& options) {
   return_large_blocks();
   const std::string trained_cost =
       options.policy.empty() ? "" : cost_source_of_policy("--policy", options.policy);
@@ -348,7 +351,7 @@ void run(const Options& options) {
   if (options.json) fmt::print("{}\n", json.dump());
 }
 
-void add_search_options(CLI::App& command, const std::shared_ptr<Options>& options) {
+void add_search_options(CLI::App& command, const std::shared_ptr<OptimizeArguments>& options) {
   add_key(command, options, "--method", "method",
           fmt::format("{}, {}, {} or policy; with --measurements also {} or ppo", kAutomatic,
                       kSimplify, method_names(), arm_names()));
@@ -380,7 +383,7 @@ void add_search_options(CLI::App& command, const std::shared_ptr<Options>& optio
           "Bound of the bytes of weights relative to the original");
 }
 
-void add_result_options(CLI::App& command, const std::shared_ptr<Options>& options) {
+void add_result_options(CLI::App& command, const std::shared_ptr<OptimizeArguments>& options) {
   command.add_flag("--confirm", options->confirm,
                    "Measure the original and graphs of the search end to end on this machine, and "
                    "keep the one that is fastest beyond its interval");
@@ -411,7 +414,7 @@ void add_result_options(CLI::App& command, const std::shared_ptr<Options>& optio
 }  // namespace
 
 void register_optimize(CLI::App& app) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<OptimizeArguments>();
   CLI::App* command = app.add_subcommand(
       "optimize",
       with_examples("Rewrite a model so that it runs faster",

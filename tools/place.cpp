@@ -23,7 +23,7 @@
 namespace reverie {
 namespace {
 
-struct Options {
+struct PlaceArguments {
   std::string graph, devices, policy, out, graph_out, model_out;
   PlacementInputConfig input;
   std::vector<std::string> methods, settings;
@@ -72,7 +72,7 @@ void print(const PlaceResult& result, bool memory) {
                milliseconds(result.bound));
 }
 
-Json summary(const Options& options, const Topology& topology, const PlaceResult& result,
+Json summary(const PlaceArguments& options, const Topology& topology, const PlaceResult& result,
              const std::optional<RealityCheck>& check) {
   const PlacedBy& winner = result.methods[result.winner];
   double seconds = 0;
@@ -106,7 +106,7 @@ Json summary(const Options& options, const Topology& topology, const PlaceResult
 }
 
 /// A solver by its name, or a learner's file.
-PlaceMethod method_named(const std::string& name, const SolverSettings& settings) {
+PlaceMethod placing_method(const std::string& name, const SolverSettings& settings) {
   if (name.ends_with(".pt")) return saved_learner_method(name, name);
   const std::vector<PlaceMethod> all = placement_methods(settings);
   if (has_learning_program() && std::ranges::count(all, name, &PlaceMethod::name) == 0)
@@ -115,7 +115,7 @@ PlaceMethod method_named(const std::string& name, const SolverSettings& settings
 }
 
 /// With the options that --set gives. InputError for one that none of the methods reads.
-SolverSettings settings_of(const Options& options) {
+SolverSettings settings_of(const PlaceArguments& options) {
   SolverSettings settings(PlacementConfig::kKind);
   for (const std::string& assignment : options.settings) ConfigFields(settings).set(assignment);
   std::vector<const Solver*> used;
@@ -125,16 +125,16 @@ SolverSettings settings_of(const Options& options) {
   return settings;
 }
 
-std::vector<PlaceMethod> methods_of(const Options& options, const CostGraph& graph) {
+std::vector<PlaceMethod> methods_of(const PlaceArguments& options, const CostGraph& graph) {
   const SolverSettings settings = settings_of(options);
   if (options.methods.empty() && options.policy.empty()) return usual_methods(graph);
   std::vector<PlaceMethod> methods;
-  if (!options.policy.empty()) methods.push_back(policy_method(options.policy, options.policy));
-  for (const std::string& name : options.methods) methods.push_back(method_named(name, settings));
+  if (!options.policy.empty()) methods.push_back(policy_placement(options.policy, options.policy));
+  for (const std::string& name : options.methods) methods.push_back(placing_method(name, settings));
   return methods;
 }
 
-EvaluationBudget budget_of(const Options& options) {
+EvaluationBudget budget_of(const PlaceArguments& options) {
   constexpr double kSeconds = 10;
   const bool is_counted = options.evaluations > 0;
   return {.evaluations = options.evaluations,
@@ -142,7 +142,7 @@ EvaluationBudget budget_of(const Options& options) {
           .stop = stop_on_interrupt()};
 }
 
-PlacementObjective objective_of(const Options& options) {
+PlacementObjective objective_of(const PlaceArguments& options) {
   return options.memory ? PlacementObjective::kPeakMemory : PlacementObjective::kMakespan;
 }
 
@@ -158,7 +158,7 @@ std::string methods_text() {
          "  FILE.pt            a learner of `place_learn`; it learns on while there is budget\n";
 }
 
-void tell(const Options& options, const PlacementInput& read, const Topology& topology,
+void tell(const PlaceArguments& options, const PlacementInput& read, const Topology& topology,
           const PlaceResult& result, const std::optional<RealityCheck>& check) {
   const CostGraph& graph = result.placed(read.graph);
   if (!options.quiet) print(result, options.memory);
@@ -171,7 +171,7 @@ void tell(const Options& options, const PlacementInput& read, const Topology& to
 }
 
 /// Devices of this machine; nothing where others are named.
-std::shared_ptr<OwnDevices> own_devices(const Options& options) {
+std::shared_ptr<OwnDevices> own_devices(const PlaceArguments& options) {
   if (names_own_devices(options.devices)) return open_own_devices(options.devices);
   if (options.checked > 0 || options.measure)
     throw InputError(
@@ -180,7 +180,7 @@ std::shared_ptr<OwnDevices> own_devices(const Options& options) {
   return nullptr;
 }
 
-PlaceOptions place_options(const Options& options, const std::optional<OnDevices>& on_own) {
+PlaceOptions place_options(const PlaceArguments& options, const std::optional<OnDevices>& on_own) {
   PlaceOptions all{.budget = budget_of(options),
                    .seed = options.seed,
                    .objective = objective_of(options),
@@ -190,7 +190,7 @@ PlaceOptions place_options(const Options& options, const std::optional<OnDevices
 }
 
 /// Those of --devices, or that the graph's file names.
-Topology topology_of(const Options& options, const std::shared_ptr<OwnDevices>& own) {
+Topology topology_of(const PlaceArguments& options, const std::shared_ptr<OwnDevices>& own) {
   if (own) return own->topology();
   if (!options.devices.empty()) return read_topology(options.devices);
   if (options.graph.ends_with(".json") || options.graph == "/dev/stdin")
@@ -200,7 +200,7 @@ Topology topology_of(const Options& options, const std::shared_ptr<OwnDevices>& 
 }
 
 /// Before anything is looked for.
-void check_outputs(const Options& options) {
+void check_outputs(const PlaceArguments& options) {
   for (const std::string& file : {options.graph_out, options.model_out})
     if (!file.empty()) check_writable(file);
   if (!options.model_out.empty() && !options.graph.ends_with(".onnx"))
@@ -208,7 +208,7 @@ void check_outputs(const Options& options) {
                      options.graph);
 }
 
-void run(const Options& options) {
+void run(const PlaceArguments& options) {
   check_outputs(options);
   const std::shared_ptr<OwnDevices> own = own_devices(options);
   const Topology topology = topology_of(options, own);
@@ -234,7 +234,7 @@ void run(const Options& options) {
 }  // namespace
 
 void register_place(CLI::App& app) {
-  const auto options = std::make_shared<Options>();
+  const auto options = std::make_shared<PlaceArguments>();
   CLI::App* command = app.add_subcommand(
       "place", with_examples("Place the operators of a graph on devices, and say when they run",
                              {"place model.onnx --devices 2xv100-nvlink -o placed",

@@ -18,7 +18,7 @@
 namespace reverie {
 namespace {
 
-struct Options {
+struct PlaceLearnArguments {
   std::string learner, devices, out;
   std::vector<std::string> graphs;
   PlacementInputConfig input;
@@ -34,7 +34,7 @@ std::string learners_text() {
   return table;
 }
 
-void run(const Options& options) {
+void run(const PlaceLearnArguments& options) {
   check_writable(options.out);
   const Topology topology = read_topology(options.devices);
   const LearnerKind& kind = learner_kind(options.learner);
@@ -67,8 +67,8 @@ void run(const Options& options) {
   fmt::print("{}\n", json.dump());
 }
 
-void add_to(CLI::App& app) {
-  const auto options = std::make_shared<Options>();
+void add_place_learn(CLI::App& app) {
+  const auto options = std::make_shared<PlaceLearnArguments>();
   CLI::App* command = app.add_subcommand(
       "place_learn",
       with_examples(what_of("place_learn"), {"place_learn go generate:layers:200:1 --devices "
@@ -95,7 +95,7 @@ void add_to(CLI::App& app) {
   command->callback([options] { run(*options); });
 }
 
-const bool kAdded = add_learning_command("place_learn", add_to);
+const bool kPlaceLearnAdded = add_learning_command("place_learn", add_place_learn);
 
 }  // namespace
 }  // namespace reverie

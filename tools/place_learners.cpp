@@ -63,8 +63,9 @@ PlaceMethod placed_by_policy(const std::string& file) {
           }};
 }
 
-const bool kRegistered = register_learners() && saved_learner_method.is(placed_by_learner) &&
-                         policy_method.is(placed_by_policy);
+const bool kLearnersRegistered = register_learners() &&
+                                 saved_learner_method.is(placed_by_learner) &&
+                                 policy_placement.is(placed_by_policy);
 
 }  // namespace
 }  // namespace reverie

@@ -16,6 +16,6 @@ inline LearningPart<PlaceMethod(const std::string& file)> saved_learner_method;
 /// placement is judged counts as an evaluation, and as two where placements are run. Local search
 /// goes on from its best state while there is budget.
 /// InputError where the file is no such policy.
-inline LearningPart<PlaceMethod(const std::string& file)> policy_method;
+inline LearningPart<PlaceMethod(const std::string& file)> policy_placement;
 
 }  // namespace reverie

@@ -34,8 +34,8 @@ SearchMethod by_ppo(const LearnedMethodsConfig& config, const MeasuredOptions& m
   return measured_search(ppo_on_measurements(config.ppo), measured, std::move(new_timer));
 }
 
-const bool kThere = cost_source_of_policy.is(cost_source_of) && method_of_policy.is(by_policy) &&
-                    method_of_ppo.is(by_ppo);
+const bool kPolicySearchThere = cost_source_of_policy.is(cost_source_of) &&
+                                method_of_policy.is(by_policy) && method_of_ppo.is(by_ppo);
 
 }  // namespace
 }  // namespace reverie

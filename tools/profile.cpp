@@ -20,7 +20,7 @@ namespace {
 
 using Operators = std::map<std::string, OpSignature>;
 
-struct Options {
+struct ProfileArguments {
   std::vector<std::string> models, rules;
   ImportOptions extents;
   std::string cost = "cpu", out, from;
@@ -29,7 +29,7 @@ struct Options {
   bool list = false, json = false, quiet = false;
 };
 
-Operators operators_of_models(const Options& options, Progress& progress) {
+Operators operators_of_models(const ProfileArguments& options, Progress& progress) {
   const auto rules = std::make_shared<const RuleSet>(RuleSet::load_all(options.rules));
   ReachOptions reach = options.reach;
   reach.fuses = machine_fuses(options.cost);
@@ -44,7 +44,7 @@ Operators operators_of_models(const Options& options, Progress& progress) {
   return all;
 }
 
-Operators operators_of(const Options& options, Progress& progress) {
+Operators operators_of(const ProfileArguments& options, Progress& progress) {
   if (options.from.empty() == options.models.empty())
     throw InputError("name models, or by --from a list that --list wrote");
   if (options.from.empty()) return operators_of_models(options, progress);
@@ -69,7 +69,7 @@ void print_reasons(const ProfileResult& result) {
     fmt::print("not measured: {} more\n", result.reasons.size() - kMost);
 }
 
-void measure(const Operators& operators, const Options& options) {
+void measure(const Operators& operators, const ProfileArguments& options) {
   Progress progress("profile", std::ssize(operators), "operators", progress_style(options.quiet));
   ProfileOptions profile;
   profile.measure.machine = make_machine(options.cost);
@@ -93,7 +93,7 @@ void measure(const Operators& operators, const Options& options) {
                            .dump());
 }
 
-void run(Options options) {
+void run(ProfileArguments options) {
   if (!options.out.empty())
     check_writable(options.out);
   else if (!options.list)
@@ -116,7 +116,7 @@ void run(Options options) {
 }  // namespace
 
 void register_profile(CLI::App& app) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<ProfileArguments>();
   CLI::App* command = app.add_subcommand(
       "profile",
       with_examples("Measure every operator that rewriting can reach: MODEL... -> cost table",

@@ -17,7 +17,7 @@
 namespace reverie {
 namespace {
 
-struct Arguments {
+struct RulesArguments {
   std::string file;
   std::string name;
   std::string out;
@@ -85,7 +85,7 @@ void print_import_json(const std::vector<TasoOutcome>& outcomes, const std::stri
                          .dump());
 }
 
-void import_rules(const Arguments& arguments) {
+void import_rules(const RulesArguments& arguments) {
   TasoImportOptions options = arguments.import;
   options.seed = arguments.seed;
   const auto outcomes = import_taso_rules(read_taso_rules(arguments.file), options);
@@ -103,7 +103,7 @@ void import_rules(const Arguments& arguments) {
 // --- export
 // -----------------------------------------------------------------------------------------
 
-void export_rules(const Arguments& arguments) {
+void export_rules(const RulesArguments& arguments) {
   const TasoExport result = export_taso_rules(rules_of(arguments.file));
   if (!result.rules.empty()) write_taso_rules(result.rules, arguments.out);
   if (arguments.json) {
@@ -125,7 +125,7 @@ void export_rules(const Arguments& arguments) {
 // --- list, show
 // -------------------------------------------------------------------------------------
 
-void list_rules(const Arguments& arguments) {
+void list_rules(const RulesArguments& arguments) {
   const RuleSet rules = rules_of(arguments.file);
   Json::Array list;
   for (int i = 0; i < rules.size(); ++i) {
@@ -146,7 +146,7 @@ void list_rules(const Arguments& arguments) {
   if (arguments.json) fmt::print("{}\n", Json(list).dump());
 }
 
-void show_rule(const Arguments& arguments) {
+void show_rule(const RulesArguments& arguments) {
   const RuleSet rules = rules_of(arguments.file);
   const int rule = rules.find(arguments.name);
   if (rule < 0)
@@ -156,13 +156,14 @@ void show_rule(const Arguments& arguments) {
 }
 
 CLI::App* add_command(CLI::App& group, const char* name, const std::string& help,
-                      const std::shared_ptr<Arguments>& arguments, void (*run)(const Arguments&)) {
+                      const std::shared_ptr<RulesArguments>& arguments,
+                      void (*run)(const RulesArguments&)) {
   CLI::App* command = group.add_subcommand(name, help);
   command->callback([arguments, run] { run(*arguments); });
   return command;
 }
 
-void add_rule_file(CLI::App& command, Arguments& arguments) {
+void add_rule_file(CLI::App& command, RulesArguments& arguments) {
   command.add_option("FILE", arguments.file,
                      "Rule file, or 'generated'; without it the built-in rules");
 }
@@ -175,7 +176,7 @@ void register_rules(CLI::App& app) {
       with_examples("Import, generate, compare, list, show, apply, verify and export substitutions",
                     {"rules list", "rules show conv_batchnorm", "help rules apply"}));
   group->require_subcommand(1);
-  const auto arguments = std::make_shared<Arguments>();
+  const auto arguments = std::make_shared<RulesArguments>();
 
   CLI::App* import = add_command(*group, "import",
                                  with_examples("Read TASO's protobuf rules, verify and write them",

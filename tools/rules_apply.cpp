@@ -18,7 +18,7 @@
 namespace reverie {
 namespace {
 
-struct Arguments {
+struct ApplyRulesArguments {
   std::string model;
   std::vector<std::string> names;
   std::vector<std::string> files;
@@ -31,12 +31,12 @@ struct Arguments {
   bool json = false;
 };
 
-RuleSet rules_of(const Arguments& arguments) {
+RuleSet rules_of(const ApplyRulesArguments& arguments) {
   const RuleSet all = RuleSet::load_all(arguments.files);
   return arguments.names.empty() ? all : all.subset(arguments.names);
 }
 
-void print(const RuleSet& rules, const Applied& applied, const Arguments& arguments) {
+void print(const RuleSet& rules, const Applied& applied, const ApplyRulesArguments& arguments) {
   Json counts = Json::Object();
   for (int i = 0; i < rules.size(); ++i) {
     const int64_t count = applied.taken[static_cast<size_t>(i)];
@@ -61,14 +61,15 @@ void tell_end(const Applied& applied, const ApplyLimits& limits) {
              rounds ? "rounds" : "max-nodes");
 }
 
-void verify_and_write(const Arguments& arguments, const ImportedModel& model, const Graph& graph) {
+void verify_and_write(const ApplyRulesArguments& arguments, const ImportedModel& model,
+                      const Graph& graph) {
   const CompareOptions verify = with_inputs(arguments.verify, arguments.given, model.graph);
   require_agreement(arguments.model, compare(model.graph, graph, verify));
   warn(write_rewritten(arguments.model, model, try_symbols(arguments.model, model, graph, verify),
                        arguments.out, verify, arguments.fix_shapes));
 }
 
-void apply(const Arguments& arguments) {
+void apply(const ApplyRulesArguments& arguments) {
   const auto rules = std::make_shared<const RuleSet>(rules_of(arguments));
   const ImportedModel model = import_to_rewrite(
       arguments.model, with_extents(arguments.extents, arguments.given), arguments.fix_shapes);
@@ -82,7 +83,7 @@ void apply(const Arguments& arguments) {
 }  // namespace
 
 void register_rules_apply(CLI::App& group) {
-  const auto arguments = std::make_shared<Arguments>();
+  const auto arguments = std::make_shared<ApplyRulesArguments>();
   arguments->verify.inputs = 1;
   CLI::App* command = group.add_subcommand(
       "apply",

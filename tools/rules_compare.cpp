@@ -17,7 +17,7 @@
 namespace reverie {
 namespace {
 
-struct Arguments {
+struct CompareRulesArguments {
   std::string file;
   std::vector<std::string> libraries;
   CompareRulesOptions options;
@@ -62,7 +62,7 @@ void print_outcome(const CompareOutcome& outcome) {
   fmt::print("{}\n", line);
 }
 
-void compare(const Arguments& arguments) {
+void compare(const CompareRulesArguments& arguments) {
   const std::vector<TasoRule> rules = read_taso_rules(arguments.file);
   const auto library = std::make_shared<const RuleSet>(RuleSet::load_all(arguments.libraries));
   std::optional<Progress> bar;
@@ -104,7 +104,7 @@ void compare(const Arguments& arguments) {
 }  // namespace
 
 void register_rules_compare(CLI::App& group) {
-  const auto arguments = std::make_shared<Arguments>();
+  const auto arguments = std::make_shared<CompareRulesArguments>();
   CLI::App* command = group.add_subcommand(
       "compare",
       with_examples(

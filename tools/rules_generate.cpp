@@ -20,7 +20,7 @@
 namespace reverie {
 namespace {
 
-struct Arguments {
+struct GenerateRulesArguments {
   GenerateOptions options;
   std::string out;
   bool json = false, quiet = false;
@@ -45,7 +45,8 @@ struct Written {
   size_t accepted = 0, refused = 0;
 };
 
-Written write_rules(const Arguments& arguments, const GenerateResult& result, RuleTester& tester) {
+Written write_rules(const GenerateRulesArguments& arguments, const GenerateResult& result,
+                    RuleTester& tester) {
   Progress bar("proofs", static_cast<int64_t>(result.rules.size()), "rules",
                progress_style(arguments.quiet));
   Written written;
@@ -68,8 +69,8 @@ Written write_rules(const Arguments& arguments, const GenerateResult& result, Ru
   return written;
 }
 
-void print_result(const Arguments& arguments, const GenerateCounts& counts, size_t rules,
-                  const Written& written) {
+void print_result(const GenerateRulesArguments& arguments, const GenerateCounts& counts,
+                  size_t rules, const Written& written) {
   if (arguments.json) {
     const Json line = {{"out", arguments.out},
                        {"depth", arguments.options.depth},
@@ -100,7 +101,7 @@ void print_result(const Arguments& arguments, const GenerateCounts& counts, size
              written.accepted, arguments.out, written.refused);
 }
 
-void generate(const Arguments& arguments) {
+void generate(const GenerateRulesArguments& arguments) {
   const StopToken stop = stop_on_interrupt();
   RuleTester tester(arguments.options.seed, arguments.options.threads);
   GenerateOptions options = arguments.options;
@@ -129,7 +130,7 @@ void generate(const Arguments& arguments) {
 }  // namespace
 
 void register_rules_generate(CLI::App& group) {
-  const auto arguments = std::make_shared<Arguments>();
+  const auto arguments = std::make_shared<GenerateRulesArguments>();
   CLI::App* command = group.add_subcommand(
       "generate",
       with_examples("Find rules: enumerate small graphs and keep those that compute the same",

@@ -18,7 +18,7 @@
 namespace reverie {
 namespace {
 
-struct Arguments {
+struct VerifyRulesArguments {
   std::string file;
   ProofOptions proof;
   int draws = 3;
@@ -43,7 +43,7 @@ struct Verification {
   }
 };
 
-Verification verified(const Rule& rule, const Arguments& arguments) {
+Verification verified(const Rule& rule, const VerifyRulesArguments& arguments) {
   const Stopwatch watch;
   Verification result;
   result.check = check_examples(rule, arguments.draws, arguments.seed);
@@ -98,7 +98,7 @@ struct Totals {
   }
 };
 
-void print(const Rule& rule, const Verification& v, const Arguments& arguments) {
+void print(const Rule& rule, const Verification& v, const VerifyRulesArguments& arguments) {
   if (!v.failure().empty())
     fmt::print("failed    {}: {}, seed {}\n", rule.name(), v.failure(), arguments.seed);
   if (!v.report.field.not_covered.empty())
@@ -112,7 +112,7 @@ void print(const Totals& totals) {
       totals.rules - totals.failed, totals.rules, totals.field, totals.error, totals.axioms);
 }
 
-void verify(const Arguments& arguments) {
+void verify(const VerifyRulesArguments& arguments) {
   const bool builtin = arguments.file.empty();
   if (arguments.write && builtin)
     throw InputError(
@@ -149,7 +149,7 @@ void verify(const Arguments& arguments) {
 }  // namespace
 
 void register_rules_verify(CLI::App& group) {
-  const auto arguments = std::make_shared<Arguments>();
+  const auto arguments = std::make_shared<VerifyRulesArguments>();
   CLI::App* command = group.add_subcommand(
       "verify", with_examples("Run both sides of rules, prove them and check stated proofs",
                               {"rules verify my.rules"}));

@@ -12,7 +12,7 @@
 namespace reverie {
 namespace {
 
-struct Options {
+struct SummarizeArguments {
   std::vector<std::string> files;
   std::vector<std::string> conditions;
   std::vector<std::string> metrics = {SummaryOptions().metric};
@@ -25,7 +25,7 @@ struct Options {
   bool json = false;
 };
 
-void write_plot(const std::vector<FlatRun>& runs, const Options& options) {
+void write_plot(const std::vector<FlatRun>& runs, const SummarizeArguments& options) {
   CurveOptions curve = options.curve;
   curve.summary = options.summary;
   curve.summary.metric = options.metrics.front();
@@ -40,7 +40,7 @@ void write_plot(const std::vector<FlatRun>& runs, const Options& options) {
 }
 
 /// Of one metric after the other.
-void write_tables(const std::vector<FlatRun>& runs, const Options& options) {
+void write_tables(const std::vector<FlatRun>& runs, const SummarizeArguments& options) {
   std::string tables, json;
   for (const std::string& metric : options.metrics) {
     SummaryOptions one = options.summary;
@@ -61,7 +61,7 @@ std::pair<std::string, double> parse_place(const std::string& text) {
   return {field, value};
 }
 
-void run(Options options) {
+void run(SummarizeArguments options) {
   for (const std::string& condition : options.conditions)
     options.summary.where.push_back(parse_condition(condition));
   if (!options.at.empty()) options.summary.at = parse_place(options.at);
@@ -75,7 +75,7 @@ void run(Options options) {
   if (options.plot.empty() || !options.out.empty() || options.json) write_tables(runs, options);
 }
 
-void add_plot_options(CLI::App& command, Options& options) {
+void add_plot_options(CLI::App& command, SummarizeArguments& options) {
   command
       .add_option("--plot", options.plot,
                   "Draw the metrics over --x, with the numbers as CSV beside; tables then only "
@@ -107,7 +107,7 @@ void add_plot_options(CLI::App& command, Options& options) {
 }  // namespace
 
 void register_summarize(CLI::App& app) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<SummarizeArguments>();
   SummaryOptions& summary = options->summary;
   CLI::App* command = app.add_subcommand(
       "summarize",

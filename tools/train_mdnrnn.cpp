@@ -18,7 +18,7 @@
 namespace reverie {
 namespace {
 
-struct Config {
+struct MdnRnnStepConfig {
   uint64_t seed = 0;
   std::string device = "cpu";
   std::vector<int> open_loop = kOpenLoopSteps;
@@ -33,7 +33,7 @@ struct Config {
   }
 };
 
-struct Options : CommonOptions {
+struct TrainMdnrnnArguments : CommonOptions {
   std::string rollouts;
   std::string encoder;
   std::string from;
@@ -41,22 +41,22 @@ struct Options : CommonOptions {
 };
 
 /// The file that V comes from, and M where it goes on from one.
-Checkpoint given(const Options& options) {
+Checkpoint given(const TrainMdnrnnArguments& options) {
   if (options.from.empty() == options.encoder.empty())
     throw InputError("give either --encoder, or --from to go on from a world model");
   return options.from.empty() ? load_checkpoint(options.encoder, "encoder")
                               : load_checkpoint(options.from, "world");
 }
 
-Latents latents_of(const RolloutEpisodes& data, Encoder& encoder, const Options& options,
-                   const Processes& processes) {
+Latents latents_of(const RolloutEpisodes& data, Encoder& encoder,
+                   const TrainMdnrnnArguments& options, const Processes& processes) {
   Progress progress("encode", data.state_count(), "states", progress_of(options, processes));
   return cached_latents(options.out + "/latents.pt", data, encoder, processes,
                         [&](int done) { progress.update(done); });
 }
 
-void run(const Options& options) {
-  Config config = resolve_config<Config>(options);
+void run(const TrainMdnrnnArguments& options) {
+  MdnRnnStepConfig config = resolve_config<MdnRnnStepConfig>(options);
   if (!options.device.empty()) config.device = options.device;
   config.mdnrnn.fit.stop = stop_on_interrupt();
   const torch::Device device = device_named(config.device);
@@ -98,8 +98,8 @@ void run(const Options& options) {
   fmt::print("{}\n", line.dump());
 }
 
-void add_to(CLI::App& app) {
-  auto options = std::make_shared<Options>();
+void add_train_mdnrnn(CLI::App& app) {
+  auto options = std::make_shared<TrainMdnrnnArguments>();
   CLI::App* command = app.add_subcommand(
       "train_mdnrnn",
       with_examples(what_of("train_mdnrnn"),
@@ -112,11 +112,11 @@ void add_to(CLI::App& app) {
       ->type_name("FILE");
   command->add_option("--device", options->device, "Where to compute: cpu, cuda, cuda:1");
   add_threads_option(*command);
-  add_common_options<Config>(*command, *options);
+  add_common_options<MdnRnnStepConfig>(*command, *options);
   command->callback([options] { run(*options); });
 }
 
-const bool kAdded = add_learning_command("train_mdnrnn", add_to);
+const bool kTrainMdnrnnAdded = add_learning_command("train_mdnrnn", add_train_mdnrnn);
 
 }  // namespace
 }  // namespace reverie

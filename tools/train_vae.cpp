@@ -15,7 +15,7 @@
 namespace reverie {
 namespace {
 
-struct Config {
+struct VaeStepConfig {
   uint64_t seed = 0;
   std::string device = "cpu";
   TrainVaeConfig vae;
@@ -28,13 +28,13 @@ struct Config {
   }
 };
 
-struct Options : CommonOptions {
+struct TrainVaeArguments : CommonOptions {
   std::string rollouts;
   std::string device;
 };
 
-void run(const Options& options) {
-  Config config = resolve_config<Config>(options);
+void run(const TrainVaeArguments& options) {
+  VaeStepConfig config = resolve_config<VaeStepConfig>(options);
   if (!options.device.empty()) config.device = options.device;
   config.vae.fit.stop = stop_on_interrupt();
   const torch::Device device = device_named(config.device);
@@ -61,19 +61,19 @@ void run(const Options& options) {
   fmt::print("{}\n", line.dump());
 }
 
-void add_to(CLI::App& app) {
-  auto options = std::make_shared<Options>();
+void add_train_vae(CLI::App& app) {
+  auto options = std::make_shared<TrainVaeArguments>();
   CLI::App* command = app.add_subcommand(
       "train_vae",
       with_examples(what_of("train_vae"), {"train_vae rollouts -o encoder --set vae.epochs=10"}));
   command->add_option("ROLLOUTS", options->rollouts, "Directory that collect wrote")->required();
   command->add_option("--device", options->device, "Where to compute: cpu, cuda, cuda:1");
   add_threads_option(*command);
-  add_common_options<Config>(*command, *options);
+  add_common_options<VaeStepConfig>(*command, *options);
   command->callback([options] { run(*options); });
 }
 
-const bool kAdded = add_learning_command("train_vae", add_to);
+const bool kTrainVaeAdded = add_learning_command("train_vae", add_train_vae);
 
 }  // namespace
 }  // namespace reverie

@@ -7,16 +7,16 @@
 namespace reverie {
 namespace {
 
-struct Known {
-  Graph graph;
-  double ratio = 1;
-};
-
 uint64_t hash_of(const Graph& graph) { return StructuralHash(graph).value(); }
 
 }  // namespace
 
 struct RelativeTimes::Original {
+  struct Known {
+    Graph graph;
+    double ratio = 1;
+  };
+
   Original(const Graph& original, const EndToEndOptions& options)
       : graph(original), options(options) {
     known.emplace(hash_of(original), Known{original, 1});

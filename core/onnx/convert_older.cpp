@@ -95,7 +95,7 @@ bool recurrence(Source& source) {
   return true;
 }
 
-bool upsample(Source& source) {
+bool upsample_by_attributes(Source& source) {
   if (source.type(0).rank() != 4) return false;
   const std::vector<double> scales = {1, 1, source.attributes.number("height_scale"),
                                       source.attributes.number("width_scale")};
@@ -184,7 +184,7 @@ Step step_of(std::string_view op) {
       {"LSTM", recurrence},
       {"GRU", recurrence},
       {"RNN", recurrence},
-      {"Upsample", upsample},
+      {"Upsample", upsample_by_attributes},
       {"Cast", cast},
       {"Reshape", reshape},
       {"Tile", tile},

@@ -45,9 +45,9 @@ struct Expansion {
   std::vector<Successor> successors;  ///< those that may enter the queue
 };
 
-class Search {
+class BestFirstSearch {
  public:
-  Search(SearchRun& run, const BestFirst& how)
+  BestFirstSearch(SearchRun& run, const BestFirst& how)
       : run_(run),
         how_(how),
         threads_(static_cast<size_t>(run.options().threads)),
@@ -209,7 +209,7 @@ class Search {
 }  // namespace
 
 BestFirstEnd search_best_first(SearchRun& run, const BestFirst& how) {
-  return Search(run, how).search();
+  return BestFirstSearch(run, how).search();
 }
 
 }  // namespace reverie

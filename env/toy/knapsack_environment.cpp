@@ -13,7 +13,7 @@ namespace {
 
 constexpr int kLargestWeight = 3, kLeastValue = 3, kLargestValue = 6;
 constexpr double kOverloadCost = kLargestValue + 1;
-enum NodeType { kBag, kItem };
+enum KnapsackNode { kBag, kItem };
 
 EnvSpec make_spec(const KnapsackConfig& config) {
   EnvSpec spec;
@@ -122,7 +122,7 @@ Observation KnapsackEnvironment::observe() const {
   const auto tenth = [](int x) { return static_cast<float>(x) / 10; };
   Observation observation;
   GraphFeatures& graph = observation.graph;
-  const auto add = [&](NodeType type, int entity, std::initializer_list<float> row) {
+  const auto add = [&](KnapsackNode type, int entity, std::initializer_list<float> row) {
     graph.node_types.push_back(type);
     graph.node_entities.push_back(entity);
     graph.nodes.insert(graph.nodes.end(), row);

@@ -22,7 +22,7 @@ constexpr int kStepsPerBlock = 6;
 const std::vector<std::string> kNodeTypes = {"input",         "narrow",      "wide",
                                              "merged narrow", "merged wide", "join",
                                              "scale",         "activation",  "output"};
-enum NodeType {
+enum ToyNode {
   kInput,
   kNarrow,
   kWide,
@@ -44,7 +44,7 @@ bool right_wide(const Block& block) {
   return block.branches == Branches::kNarrowWide || block.branches == Branches::kWideWide;
 }
 
-std::vector<NodeType> tail_nodes(const Block& block) {
+std::vector<ToyNode> tail_nodes(const Block& block) {
   switch (block.tail) {
     case Tail::kScaleFirst:
       return {kScale, kActivation};
@@ -56,8 +56,8 @@ std::vector<NodeType> tail_nodes(const Block& block) {
 }
 
 /// The nodes of a block from left to right: two branches and a join, or one merged node; the tail.
-std::vector<NodeType> nodes_of(const Block& block) {
-  std::vector<NodeType> nodes;
+std::vector<ToyNode> nodes_of(const Block& block) {
+  std::vector<ToyNode> nodes;
   if (merged(block)) {
     nodes = {block.branches == Branches::kNarrow ? kMergedNarrow : kMergedWide};
   } else {
@@ -71,7 +71,7 @@ std::vector<NodeType> nodes_of(const Block& block) {
 /// "narrow + wide, join, scale, activation".
 std::string text_of(const Block& block) {
   std::string text;
-  for (const NodeType node : nodes_of(block)) {
+  for (const ToyNode node : nodes_of(block)) {
     const bool beside = !text.empty() && (node == kNarrow || node == kWide);
     text += (text.empty() ? "" : beside ? " + " : ", ") + kNodeTypes[node];
   }
@@ -80,7 +80,7 @@ std::string text_of(const Block& block) {
 
 int cost_of(const Block& block) {
   int cost = 0;
-  for (const NodeType node : nodes_of(block)) cost += kNodeCost[node];
+  for (const ToyNode node : nodes_of(block)) cost += kNodeCost[node];
   return cost;
 }
 
@@ -119,7 +119,7 @@ std::vector<Block> successors(const Block& block, int primary) {
 /// Appends nodes and edges to plain arrays.
 class FeatureWriter {
  public:
-  int add(NodeType type, int entity, double block_position) {
+  int add(ToyNode type, int entity, double block_position) {
     features_.node_types.push_back(type);
     features_.node_entities.push_back(entity);
     const float columns[] = {static_cast<float>(kNodeCost[type]) / 8.0f,

@@ -34,25 +34,25 @@ Tensor bytes_tensor(size_t bytes) {
   return Tensor({DType::kUInt8, {static_cast<int64_t>(std::max<size_t>(bytes, 1))}});
 }
 
-/// A step with its memory.
-struct Kernel {
-  dnnl::primitive primitive;
-  std::unordered_map<int, dnnl::memory> arguments;
-  cpu::NativeKernel native;
-  std::vector<std::byte*> memory;
-
-  void execute(dnnl::stream& stream) const {
-    if (native) {
-      native(memory);
-    } else {
-      primitive.execute(stream, arguments);
-    }
-  }
-};
-
 }  // namespace
 
 struct CpuPlan::Impl {
+  /// A step with its memory.
+  struct Kernel {
+    dnnl::primitive primitive;
+    std::unordered_map<int, dnnl::memory> arguments;
+    cpu::NativeKernel native;
+    std::vector<std::byte*> memory;
+
+    void execute(dnnl::stream& stream) const {
+      if (native) {
+        native(memory);
+      } else {
+        primitive.execute(stream, arguments);
+      }
+    }
+  };
+
   Impl(const Graph& graph, const WeightSource& weights, CpuOptions options);
 
   void place(const Builder& builder);
@@ -136,7 +136,7 @@ void CpuPlan::Impl::place(const Builder& builder) {
     memory[static_cast<size_t>(blocks[i])] = arena.bytes().data() + layout.offsets[i];
 }
 
-Kernel CpuPlan::Impl::bind(const Step& step) const {
+CpuPlan::Impl::Kernel CpuPlan::Impl::bind(const Step& step) const {
   Kernel kernel{.primitive = step.primitive, .arguments = {}, .native = step.native, .memory = {}};
   for (const auto& [index, slot] : step.arguments) {
     if (step.native) {

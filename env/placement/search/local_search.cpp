@@ -13,9 +13,9 @@ namespace {
 constexpr int kKicks = 4;  ///< random moves after a local optimum
 
 /// A placement that is changed move by move, each of which is evaluated.
-class Walk {
+class MoveWalk {
  public:
-  Walk(Evaluator& evaluator, const Placement& start)
+  MoveWalk(Evaluator& evaluator, const Placement& start)
       : evaluator_(&evaluator),
         state_(evaluator.graph(), evaluator.topology().size(), start),
         tried_(state_),
@@ -56,7 +56,7 @@ class Walk {
 };
 
 /// Until no move gains anything or the evaluator is spent.
-void descend(Walk& walk, const Evaluator& evaluator, Rng& rng) {
+void descend(MoveWalk& walk, const Evaluator& evaluator, Rng& rng) {
   std::vector<int> order(static_cast<size_t>(walk.moves()));
   std::iota(order.begin(), order.end(), 0);
   bool gained = true;
@@ -76,9 +76,9 @@ void descend(Walk& walk, const Evaluator& evaluator, Rng& rng) {
 }  // namespace
 
 void local_search(Evaluator& evaluator, const Placement& start, Rng rng) {
-  Walk walk(evaluator, start);
+  MoveWalk walk(evaluator, start);
   if (walk.moves() == 0) return;
-  Walk best = walk;
+  MoveWalk best = walk;
   while (!evaluator.spent()) {
     descend(walk, evaluator, rng);
     if (walk.cost() <= best.cost()) best = walk;
