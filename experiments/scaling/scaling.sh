@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# What a second process brings to collecting and to training V and M, on this machine.
+# What a second process brings to collecting and to training V, M and C, on this machine.
 # Usage: scaling.sh OUT MODEL.onnx [RUNS]; the program is $REVERIE, or build/reverie. A line for each step and run: the
 # seconds of one process and of two. Nothing else should run meanwhile.
 set -euo pipefail
@@ -35,10 +35,15 @@ train_mdnrnn() {
   together "$1" train_mdnrnn "$out/rollouts" --encoder "$out/encoder/encoder.pt" --out "$2" --seed 1 --threads 1 --quiet \
     --set mdnrnn.epochs=6 --set mdnrnn.minibatch_episodes=16 --set mdnrnn.chunks=2
 }
+dream_train() {
+  together "$1" dream_train "$out/rollouts" --world "$out/world/world.pt" --out "$2" --seed 1 --threads 1 --quiet \
+    --set dream.updates=20 --set dream.validate_every=10 --set dream.chunks=2
+}
 
 collect 1 "$out/rollouts" 128
 train_vae 1 "$out/encoder" >/dev/null
-for step in collect train_vae train_mdnrnn; do
+train_mdnrnn 1 "$out/world" >/dev/null
+for step in collect train_vae train_mdnrnn dream_train; do
   for ((run = 1; run <= runs; ++run)); do
     one=$(seconds $step 1 "$out/$step-$run-1")
     two=$(seconds $step 2 "$out/$step-$run-2")

@@ -114,15 +114,26 @@ EnvironmentConfig config_of(const std::string& kind, const TemporaryDirectory& f
 
 class Playthrough : public ::testing::TestWithParam<const EnvironmentKind*> {};
 
-TEST_P(Playthrough, IsThatOfTheGoldenFile) {
-  const TemporaryDirectory folder;
-  const std::string kind(GetParam()->name());
-  const MadeEnvironment made = make_environment(config_of(kind, folder));
-  const std::string text = playthrough(*made.environment);
-  const std::string golden = fmt::format("{}playthroughs/{}.txt", kGolden, kind);
+void expect_golden(const EnvironmentConfig& config, const std::string& name) {
+  const std::string text = playthrough(*make_environment(config).environment);
+  const std::string golden = fmt::format("{}playthroughs/{}.txt", kGolden, name);
   if (std::getenv("REVERIE_WRITE_GOLDEN") != nullptr) write_file(golden, text);
   EXPECT_EQ(text, read_file(golden))
       << "If that is meant, write it anew with REVERIE_WRITE_GOLDEN=1";
+}
+
+TEST_P(Playthrough, IsThatOfTheGoldenFile) {
+  const TemporaryDirectory folder;
+  const std::string kind(GetParam()->name());
+  expect_golden(config_of(kind, folder), kind);
+}
+
+TEST(PlaythroughOfAForm, PlacesGroupAfterGroup) {
+  const TemporaryDirectory folder;
+  EnvironmentConfig config = config_of("placement", folder);
+  config.of<PlacementConfig>().environment.form = PlacementForm::kConstructive;
+  config.of<PlacementConfig>().environment.fusion = false;
+  expect_golden(config, "placement_constructive");
 }
 
 INSTANTIATE_TEST_SUITE_P(All, Playthrough, ::testing::ValuesIn(environment_kinds()),
