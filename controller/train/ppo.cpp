@@ -40,14 +40,14 @@ PpoLearner::PpoLearner(std::vector<torch::Tensor> parameters, const PpoConfig& c
       optimizer_(std::move(parameters), torch::optim::AdamOptions(config.learning_rate).eps(1e-5)) {
 }
 
-/// Of some steps: what is descended, and what is told, the numbers of kTold.
+/// Of some steps.
 struct PpoLearner::Losses {
+  /// What is told of them; all but the last are means.
+  enum Column : int64_t { kLoss, kValueLoss, kEntropy, kKl, kClipped, kRatioError };
+
   torch::Tensor loss;
   torch::Tensor told;  ///< [columns] float64
 };
-
-/// Columns of what is told; all but the last are means.
-enum Told : int64_t { kLoss, kValueLoss, kEntropy, kKl, kClipped, kRatioError, kTold };
 
 PpoLearner::Losses PpoLearner::losses(const PpoBatch& batch, const torch::Tensor& index,
                                       double entropy) const {
@@ -60,33 +60,33 @@ PpoLearner::Losses PpoLearner::losses(const PpoBatch& batch, const torch::Tensor
   const auto spread = now.entropy.mean();
   const auto loss = -gain + config_.value_weight * value_loss - entropy * spread;
   const auto off = (ratio - 1).abs();
-  std::vector<double> told(kTold);
-  told[kLoss] = loss.item<double>();
-  told[kValueLoss] = value_loss.item<double>();
-  told[kEntropy] = spread.item<double>();
-  told[kKl] = (ratio - 1 - log_ratio).mean().item<double>();
-  told[kClipped] = (off > config_.clip).to(torch::kFloat32).mean().item<double>();
-  told[kRatioError] = off.max().item<double>();
+  const std::vector<double> told = {loss.item<double>(),
+                                    value_loss.item<double>(),
+                                    spread.item<double>(),
+                                    (ratio - 1 - log_ratio).mean().item<double>(),
+                                    (off > config_.clip).to(torch::kFloat32).mean().item<double>(),
+                                    off.max().item<double>()};
   return {loss, torch::tensor(told, torch::kFloat64)};
 }
 
 bool PpoLearner::minibatch_step(const PpoBatch& batch, const torch::Tensor& index, double entropy,
                                 Sums& sums) {
   const CutMinibatch minibatch(shares_, index.size(0));
-  std::vector<torch::Tensor> own, shared, errors;
+  std::vector<torch::Tensor> own, rows, shares;
   for (const Part& part : minibatch.own()) {
     const auto [first, end] = part.range(static_cast<int>(index.size(0)));
     const Losses part_losses = losses(batch, index.slice(0, first, end), entropy);
     own.push_back(part_losses.loss * minibatch.share(part));
-    shared.push_back(part_losses.told * minibatch.share(part));
-    errors.push_back(part_losses.told);
+    rows.push_back(part_losses.told);
+    shares.push_back(torch::full({1}, minibatch.share(part), torch::kFloat64));
   }
-  const torch::Tensor told = minibatch.sum(torch::stack(shared));
+  const torch::Tensor all = minibatch.gather(torch::stack(rows));
+  const torch::Tensor means = (all * minibatch.gather(torch::stack(shares))).sum(0);
+  const auto mean = [&](Losses::Column column) { return means[column].item<double>(); };
   if (sums.steps == 0)
-    sums.first_ratio_error =
-        minibatch.gather(torch::stack(errors)).select(1, kRatioError).max().item<double>();
-  if (sums.steps > 0 && told[kKl].item<double>() > config_.target_kl) return false;
-  require_finite_loss(told[kLoss].item<double>());
+    sums.first_ratio_error = all.select(1, Losses::kRatioError).max().item<double>();
+  if (sums.steps > 0 && mean(Losses::kKl) > config_.target_kl) return false;
+  require_finite_loss(mean(Losses::kLoss));
 
   std::vector<torch::Tensor> gradients;
   const auto& weights = optimizer_.param_groups().front().params();
@@ -98,11 +98,11 @@ bool PpoLearner::minibatch_step(const PpoBatch& batch, const torch::Tensor& inde
   set_gradient(weights, minibatch.sum(torch::stack(gradients)));
   sums.gradient += clipped_step(optimizer_, config_.max_gradient);
 
-  sums.loss += told[kLoss].item<double>();
-  sums.value_loss += told[kValueLoss].item<double>();
-  sums.entropy += told[kEntropy].item<double>();
-  sums.kl += told[kKl].item<double>();
-  sums.clipped += told[kClipped].item<double>();
+  sums.loss += mean(Losses::kLoss);
+  sums.value_loss += mean(Losses::kValueLoss);
+  sums.entropy += mean(Losses::kEntropy);
+  sums.kl += mean(Losses::kKl);
+  sums.clipped += mean(Losses::kClipped);
   ++sums.steps;
   return true;
 }

@@ -15,7 +15,7 @@ struct NoteSources {
 
 /// `best` in a form that is written as the same file, in which each operator tells what it costs
 /// and, where `path` leads from `start` to `best`, by which rule it came. A node that this program
-/// cannot run tells no cost. Costs that were never asked for are asked for now.
+/// cannot run tells no cost. `cost` is asked about every other one.
 Graph noted(const Graph& best, const Graph& start, std::span<const RewriteStep> path,
             const NoteSources& sources);
 

@@ -8,7 +8,7 @@
 namespace reverie::python {
 namespace {
 
-/// Of so many moments M's memory is kept: those of as many environments, or of forks.
+/// Of so many moments, the latest, M's memory is kept: for other environments and for forks.
 constexpr size_t kMemories = 1024;
 
 Action renamed(Action action, const EnvSpec& from, const EnvSpec& to) {
@@ -61,7 +61,7 @@ Action LoadedPolicy::act(const NumberedEnvironment& environment, bool greedy) {
   const auto to_go = torch::full({1}, time_to_go(environment.moment().steps, horizon));
   const LatentActions actions =
       trained_.policy->act(observation_of(memory.state, mask, to_go), greedy, rng_).actions;
-  if (memories_.size() >= kMemories) memories_.clear();
+  if (memories_.size() >= kMemories) memories_.erase(memories_.begin());  // the earliest
   memories_[environment.moment().id] = std::move(memory);
   return renamed(actions_of(actions).front(), trained_.spec(), environment.spec());
 }

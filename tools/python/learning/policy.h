@@ -1,8 +1,8 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <string>
-#include <unordered_map>
 
 #include "controller/train/trained_policy.h"
 #include "tools/python/module/environment.h"
@@ -35,7 +35,7 @@ class LoadedPolicy {
 
   TrainedPolicy trained_;
   Rng rng_;
-  std::unordered_map<uint64_t, Memory> memories_;  ///< by NumberedEnvironment::Moment::id
+  std::map<uint64_t, Memory> memories_;  ///< by NumberedEnvironment::Moment::id
 };
 
 }  // namespace reverie::python
