@@ -10,6 +10,7 @@
 
 #include "core/base/error.h"
 #include "core/base/tally.h"
+#include "env/known_dynamics.h"
 
 namespace reverie {
 
@@ -89,6 +90,8 @@ EnvCounters& EnvCounters::operator+=(const EnvCounters& other) {
 }
 
 std::vector<double> Environment::gains(int) const { return {}; }
+
+std::unique_ptr<KnownDynamics> Environment::known() const { return nullptr; }
 
 double Environment::measured_gain() const {
   throw InputError("the environment '{}' has nothing that can be measured end to end", spec().name);

@@ -64,6 +64,11 @@ struct EnvSpec {
   bool looks_ahead = false;        ///< `gains` answers
   bool measurable = false;         ///< `measured_gain` answers
   bool may_be_infeasible = false;  ///< StepInfo::feasible can be false
+  bool reward_at_end = false;      ///< all rewards but that of an episode's last step are 0
+  bool knows_dynamics = false;     ///< `known` answers
+  /// Targets of graphs that only a real step tells; node features of these names, too. Empty where
+  /// dynamics are not known.
+  std::vector<std::string> learned;
 
   int primary_actions() const { return static_cast<int>(actions.size()); }
   int no_op() const { return primary_actions() - 1; }
@@ -185,6 +190,8 @@ struct EnvCounters {
   EnvCounters& operator+=(const EnvCounters& other);
 };
 
+class KnownDynamics;
+
 /// A sequential decision problem whose states are graphs. Not safe for concurrent use; `fork` gives
 /// another instance for another thread. Every implementation passes the conformance suite in
 /// tests/env/conformance.h.
@@ -217,6 +224,10 @@ class Environment {
   virtual const EnvCounters& counters() const = 0;
   /// An independent instance in the same state, its counters at zero.
   virtual std::unique_ptr<Environment> fork() const = 0;
+  /// The future of the current state, as far as it is known without real steps
+  /// (env/known_dynamics.h). Null where the environment does not know its dynamics.
+  virtual std::unique_ptr<KnownDynamics> known() const;
+
   /// Where features depend on which actions are offered: another with these primary actions alone
   /// (names of `spec()`, NO-OP last), in this order, to be reset before use. Null elsewhere.
   virtual std::unique_ptr<Environment> with_actions(const std::vector<std::string>&) const {

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "core/base/error.h"
+#include "env/known_dynamics.h"
 
 namespace reverie {
 namespace {
@@ -30,6 +31,7 @@ class SelectedStarts : public Environment {
   StepInfo info() const override { return inner_->info(); }
   std::vector<double> gains(int primary) const override { return inner_->gains(primary); }
   double measured_gain() const override { return inner_->measured_gain(); }
+  std::unique_ptr<KnownDynamics> known() const override { return inner_->known(); }
   std::string describe() const override { return inner_->describe(); }
   std::string describe(const Action& action) const override { return inner_->describe(action); }
   const EnvCounters& counters() const override { return inner_->counters(); }

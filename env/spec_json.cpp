@@ -33,6 +33,14 @@ void visit_plain_fields(Visit&& visit) {
   visit("may_be_infeasible", &EnvSpec::may_be_infeasible);
 }
 
+/// Those that files of earlier versions lack.
+template <class Visit>
+void visit_newer_fields(Visit&& visit) {
+  visit("reward_at_end", &EnvSpec::reward_at_end);
+  visit("knows_dynamics", &EnvSpec::knows_dynamics);
+  visit("learned", &EnvSpec::learned);
+}
+
 template <class T>
 void read(const Json& value, T& field) {
   field = value.get<T>();
@@ -59,13 +67,18 @@ void require_complete(const EnvSpec& spec) {
   if (!fit || !std::ranges::is_sorted(spec.targets, {}, &Target::level))
     throw InputError(
         "a specification has other targets than shares of nodes, then others of graphs");
+  for (const std::string& name : spec.learned)
+    if (std::ranges::count(spec.targets, name, &Target::name) == 0)
+      throw InputError("a specification says that '{}' is learned, which is no target", name);
 }
 
 }  // namespace
 
 Json spec_to_json(const EnvSpec& spec) {
   Json value;
-  visit_plain_fields([&](const char* name, auto member) { value[name] = spec.*member; });
+  const auto write = [&](const char* name, auto member) { value[name] = spec.*member; };
+  visit_plain_fields(write);
+  visit_newer_fields(write);
   Json::Array targets, metrics, starts;
   for (const Target& target : spec.targets)
     targets.push_back({{"name", target.name},
@@ -84,6 +97,9 @@ Json spec_to_json(const EnvSpec& spec) {
 EnvSpec spec_from_json(const Json& value) {
   EnvSpec spec;
   visit_plain_fields([&](const char* name, auto member) { read(value.at(name), spec.*member); });
+  visit_newer_fields([&](const char* name, auto member) {
+    if (const Json* newer = value.find(name)) read(*newer, spec.*member);
+  });
   const auto text = [](const Json& entry, const char* key) {
     return entry.at(key).get<std::string>();
   };

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "core/base/error.h"
+#include "env/known_dynamics.h"
 
 namespace reverie {
 namespace {
@@ -64,11 +65,10 @@ std::vector<float> columns(const std::vector<float>& rows, size_t width,
   return result;
 }
 
-class TranslatedEnvironment : public Environment {
+/// How names of an environment become those of what was trained on it.
+class Translation {
  public:
-  TranslatedEnvironment(std::unique_ptr<Environment> inner, const EnvSpec& known)
-      : inner_(std::move(inner)), spec_(inner_->spec()) {
-    const EnvSpec& real = inner_->spec();
+  Translation(const EnvSpec& real, const EnvSpec& known) : real_(real), spec_(real) {
     actions_ = places(known.actions, real.actions);
     types_ = places(real.node_types, known.node_types);
     const auto other = std::ranges::find(known.node_types, known.other_type);
@@ -88,69 +88,21 @@ class TranslatedEnvironment : public Environment {
     spec_.action_features = known.action_features;
     spec_.targets = known.targets;
     spec_.max_choices = std::min(known.max_choices, real.max_choices);
+    const std::vector<std::string> targets = names_of(known.targets, TargetLevel::kGraph);
+    std::erase_if(spec_.learned, [&](const std::string& name) {
+      return std::ranges::find(targets, name) == targets.end();
+    });
+    told_ = places(real.learned, spec_.learned);
   }
 
-  const EnvSpec& spec() const override { return spec_; }
-  void reset(uint64_t seed) override { inner_->reset(seed); }
-  StepResult step(const Action& action) override {
-    require_allowed(spec_, mask(), action);
-    return inner_->step(real(action));
-  }
-  Observation observe() const override {
-    Observation seen = inner_->observe();
-    translate(seen.graph);
-    seen.action_features = action_features(seen);
-    seen.mask = translated(seen.mask);
-    return seen;
-  }
-  ActionMask mask() const override { return translated(inner_->mask()); }
-  StepInfo info() const override { return inner_->info(); }
-  std::vector<double> gains(int primary) const override {
-    const int theirs = actions_[static_cast<size_t>(primary)];
-    const std::vector<double> all = inner_->gains(theirs);
-    if (all.empty() || spec_.max_choices == inner_->spec().max_choices) return all;
-    const ActionMask mask = inner_->mask();
-    std::vector<double> gains;
-    size_t first = 0;
-    for (const int count : mask.of(theirs)) {
-      const auto offered = static_cast<size_t>(std::min(count, spec_.max_choices));
-      const auto begin = all.begin() + static_cast<std::ptrdiff_t>(first);
-      gains.insert(gains.end(), begin, begin + static_cast<std::ptrdiff_t>(offered));
-      first += static_cast<size_t>(count);
-    }
-    return gains;
-  }
-  double measured_gain() const override { return inner_->measured_gain(); }
-  std::string describe() const override { return inner_->describe(); }
-  std::string describe(const Action& action) const override {
-    require_allowed(spec_, mask(), action);
-    return inner_->describe(real(action));
-  }
-  const EnvCounters& counters() const override { return inner_->counters(); }
-  const Environment& unwrapped() const override { return inner_->unwrapped(); }
-  std::unique_ptr<Environment> fork() const override {
-    auto copy =
-        std::unique_ptr<TranslatedEnvironment>(new TranslatedEnvironment(*this, inner_->fork()));
-    return copy;
-  }
-
- private:
-  TranslatedEnvironment(const TranslatedEnvironment& other, std::unique_ptr<Environment> inner)
-      : inner_(std::move(inner)),
-        spec_(other.spec_),
-        actions_(other.actions_),
-        types_(other.types_),
-        node_columns_(other.node_columns_),
-        edge_columns_(other.edge_columns_),
-        action_columns_(other.action_columns_),
-        target_columns_{other.target_columns_[0], other.target_columns_[1]} {}
+  /// Of the translated environment.
+  const EnvSpec& spec() const { return spec_; }
 
   Action real(Action action) const {
     action.primary = actions_[static_cast<size_t>(action.primary)];
     return action;
   }
-
-  ActionMask translated(const ActionMask& theirs) const {
+  ActionMask mask(const ActionMask& theirs) const {
     ActionMask mask(spec_.primary_actions(), theirs.entities);
     for (int primary = 0; primary < spec_.primary_actions(); ++primary)
       for (int entity = 0; entity < theirs.entities; ++entity)
@@ -158,9 +110,24 @@ class TranslatedEnvironment : public Environment {
             std::min(theirs.at(actions_[static_cast<size_t>(primary)], entity), spec_.max_choices));
     return mask;
   }
+  Observation observation(Observation seen) const {
+    translate(seen.graph);
+    seen.action_features = action_features(seen);
+    seen.mask = mask(seen.mask);
+    return seen;
+  }
+  /// Values of the learned columns in the environment's own order; those that are not translated
+  /// are 0.
+  std::vector<float> told(std::span<const float> learned) const {
+    std::vector<float> values;
+    for (const int place : told_)
+      values.push_back(place < 0 ? 0 : learned[static_cast<size_t>(place)]);
+    return values;
+  }
 
+ private:
   std::vector<float> action_features(const Observation& seen) const {
-    const size_t width = inner_->spec().action_features.size();
+    const size_t width = real_.action_features.size();
     const size_t row = width * static_cast<size_t>(seen.mask.entities);
     std::vector<float> features;
     for (const int primary : actions_) {
@@ -174,31 +141,105 @@ class TranslatedEnvironment : public Environment {
   }
 
   void translate(GraphFeatures& graph) const {
-    const EnvSpec& real = inner_->spec();
     for (int32_t& type : graph.node_types) {
       const auto theirs = static_cast<size_t>(type);
       type = types_[theirs];
       if (type < 0)
         throw InputError(
             "a node of type '{}' is unknown to what was trained without it; train anew",
-            real.node_types[theirs]);
+            real_.node_types[theirs]);
     }
-    graph.nodes = columns(graph.nodes, real.node_features.size(), node_columns_);
-    graph.edges = columns(graph.edges, real.edge_features.size(), edge_columns_);
+    graph.nodes = columns(graph.nodes, real_.node_features.size(), node_columns_);
+    graph.edges = columns(graph.edges, real_.edge_features.size(), edge_columns_);
     const auto of_level = [&](const std::vector<float>& values, TargetLevel level) {
-      return columns(values, static_cast<size_t>(real.target_count(level)),
+      return columns(values, static_cast<size_t>(real_.target_count(level)),
                      target_columns_[static_cast<size_t>(level)]);
     };
     graph.node_targets = of_level(graph.node_targets, TargetLevel::kNode);
     graph.graph_targets = of_level(graph.graph_targets, TargetLevel::kGraph);
   }
 
-  std::unique_ptr<Environment> inner_;
-  EnvSpec spec_;
+  EnvSpec real_, spec_;
   std::vector<int> actions_;  ///< of each known action its number in the environment
   std::vector<int> types_;    ///< of each type of the environment its known number; -1: none
   std::vector<int> node_columns_, edge_columns_, action_columns_;
   std::vector<int> target_columns_[2];  ///< by level
+  std::vector<int> told_;  ///< of each learned column of the environment its known number
+};
+
+class TranslatedDynamics : public KnownDynamics {
+ public:
+  TranslatedDynamics(std::shared_ptr<const Translation> translation,
+                     std::unique_ptr<KnownDynamics> inner)
+      : translation_(std::move(translation)), inner_(std::move(inner)) {}
+
+  const EnvSpec& spec() const override { return translation_->spec(); }
+  KnownStep step(const Action& action) override {
+    require_allowed(translation_->spec(), mask(), action);
+    return inner_->step(translation_->real(action));
+  }
+  ActionMask mask() const override { return translation_->mask(inner_->mask()); }
+  Observation observe() const override { return translation_->observation(inner_->observe()); }
+  void tell(std::span<const float> learned) override { inner_->tell(translation_->told(learned)); }
+  std::unique_ptr<KnownDynamics> fork() const override {
+    return std::make_unique<TranslatedDynamics>(translation_, inner_->fork());
+  }
+
+ private:
+  std::shared_ptr<const Translation> translation_;
+  std::unique_ptr<KnownDynamics> inner_;
+};
+
+class TranslatedEnvironment : public Environment {
+ public:
+  TranslatedEnvironment(std::shared_ptr<const Translation> translation,
+                        std::unique_ptr<Environment> inner)
+      : translation_(std::move(translation)), inner_(std::move(inner)) {}
+
+  const EnvSpec& spec() const override { return translation_->spec(); }
+  void reset(uint64_t seed) override { inner_->reset(seed); }
+  StepResult step(const Action& action) override {
+    require_allowed(spec(), mask(), action);
+    return inner_->step(translation_->real(action));
+  }
+  Observation observe() const override { return translation_->observation(inner_->observe()); }
+  ActionMask mask() const override { return translation_->mask(inner_->mask()); }
+  StepInfo info() const override { return inner_->info(); }
+  std::vector<double> gains(int primary) const override {
+    const int theirs = translation_->real({primary, 0, 0}).primary;
+    const std::vector<double> all = inner_->gains(theirs);
+    if (all.empty() || spec().max_choices == inner_->spec().max_choices) return all;
+    const ActionMask mask = inner_->mask();
+    std::vector<double> gains;
+    size_t first = 0;
+    for (const int count : mask.of(theirs)) {
+      const auto offered = static_cast<size_t>(std::min(count, spec().max_choices));
+      const auto begin = all.begin() + static_cast<std::ptrdiff_t>(first);
+      gains.insert(gains.end(), begin, begin + static_cast<std::ptrdiff_t>(offered));
+      first += static_cast<size_t>(count);
+    }
+    return gains;
+  }
+  double measured_gain() const override { return inner_->measured_gain(); }
+  std::unique_ptr<KnownDynamics> known() const override {
+    auto inner = inner_->known();
+    if (inner == nullptr) return nullptr;
+    return std::make_unique<TranslatedDynamics>(translation_, std::move(inner));
+  }
+  std::string describe() const override { return inner_->describe(); }
+  std::string describe(const Action& action) const override {
+    require_allowed(spec(), mask(), action);
+    return inner_->describe(translation_->real(action));
+  }
+  const EnvCounters& counters() const override { return inner_->counters(); }
+  const Environment& unwrapped() const override { return inner_->unwrapped(); }
+  std::unique_ptr<Environment> fork() const override {
+    return std::make_unique<TranslatedEnvironment>(translation_, inner_->fork());
+  }
+
+ private:
+  std::shared_ptr<const Translation> translation_;
+  std::unique_ptr<Environment> inner_;
 };
 
 bool same_names(const EnvSpec& known, const EnvSpec& real) {
@@ -247,7 +288,8 @@ std::unique_ptr<Environment> translated(std::unique_ptr<Environment> environment
   if (!lacking(environment->spec().actions, known.actions).empty())
     if (auto own = environment->with_actions(known.actions)) environment = std::move(own);
   if (same_names(known, environment->spec())) return environment;
-  return std::make_unique<TranslatedEnvironment>(std::move(environment), known);
+  auto translation = std::make_shared<const Translation>(environment->spec(), known);
+  return std::make_unique<TranslatedEnvironment>(std::move(translation), std::move(environment));
 }
 
 }  // namespace reverie

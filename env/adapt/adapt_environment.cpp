@@ -12,6 +12,7 @@
 #include "core/base/hash.h"
 #include "core/base/words.h"
 #include "env/adapt/features.h"
+#include "env/known_dynamics.h"
 
 namespace reverie {
 namespace {
@@ -95,6 +96,13 @@ EnvSpec make_spec(const std::vector<AdaptStart>& starts, int horizon) {
       std::ranges::all_of(starts, [](const auto& start) { return start.source->deterministic(); });
   spec.stochastic = true;
   spec.may_be_infeasible = true;
+  spec.reward_at_end = true;
+  spec.knows_dynamics =
+      std::ranges::all_of(starts, [](const auto& start) { return start.source->foresees(); });
+  if (spec.knows_dynamics) {
+    const auto& learned = learned_job_columns();
+    spec.learned.assign(learned.begin(), learned.end());
+  }
   return spec;
 }
 
@@ -120,6 +128,7 @@ AdaptEnvironment::AdaptEnvironment(const AdaptEnvironment& other)
       shown_(other.shown_),
       start_accuracy_(other.start_accuracy_),
       changed_at_(other.changed_at_),
+      told_(other.told_),
       steps_(other.steps_),
       over_(other.over_) {}
 
@@ -219,7 +228,7 @@ ActionMask AdaptEnvironment::mask() const {
 
 Observation AdaptEnvironment::observe() const {
   Observation observation;
-  observation.graph = job_features({shown_, changed_at_, start().source->decisions()});
+  observation.graph = job_features({shown_, changed_at_, start().source->decisions(), told_});
   observation.mask = mask();
   observation.state_key = state_key();
   const size_t width = spec_.action_features.size();
@@ -233,6 +242,45 @@ Observation AdaptEnvironment::observe() const {
       std::ranges::copy(row, observation.action_features.begin() + cell);
     }
   return observation;
+}
+
+/// The environment itself, with a job that nobody trains.
+class AdaptDynamics : public KnownDynamics {
+ public:
+  explicit AdaptDynamics(const AdaptEnvironment& environment) : environment_(environment) {
+    AdaptEnvironment& mine = environment_;
+    const std::vector<float> learned = learned_of(mine.spec(), environment.observe().graph);
+    mine.job_ = mine.start().source->foresee();
+    for (const auto& decision : mine.shown_.decisions) mine.job_->decide(decision);
+    mine.shown_ = mine.job();
+    tell(learned);
+  }
+
+  const EnvSpec& spec() const override { return environment_.spec(); }
+  KnownStep step(const Action& action) override {
+    const StepResult result = environment_.step(action);
+    return {result.terminated, result.truncated};
+  }
+  ActionMask mask() const override { return environment_.mask(); }
+  Observation observe() const override { return environment_.observe(); }
+  void tell(std::span<const float> learned) override {
+    auto& told = environment_.told_.emplace();
+    REVERIE_CHECK_EQ(learned.size(), told.size());
+    std::ranges::copy(learned, told.begin());
+  }
+  std::unique_ptr<KnownDynamics> fork() const override {
+    return std::unique_ptr<KnownDynamics>(new AdaptDynamics(*this));
+  }
+
+ private:
+  AdaptDynamics(const AdaptDynamics& other) = default;
+
+  AdaptEnvironment environment_;
+};
+
+std::unique_ptr<KnownDynamics> AdaptEnvironment::known() const {
+  if (!spec_.knows_dynamics) return nullptr;
+  return std::make_unique<AdaptDynamics>(*this);
 }
 
 std::string AdaptEnvironment::describe() const {
@@ -255,6 +303,8 @@ uint64_t AdaptEnvironment::state_key() const {
   uint64_t key = hash_combine(start().source->fingerprint(), shown_.network.hash());
   const auto add = [&](double number) { key = hash_combine(key, std::bit_cast<uint64_t>(number)); };
   for (const EpochRecord& epoch : shown_.curve) add(epoch.accuracy);
+  if (told_)
+    for (const float learned : *told_) add(learned);
   for (const auto& decision : shown_.decisions) {
     add(decision ? decision->rate : 0);
     add(decision ? 2 * decision->origin + static_cast<int>(decision->kind) : -1);

@@ -1,7 +1,9 @@
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -49,6 +51,8 @@ struct AdaptStart {
 /// what was gained. Rewards are 0 but at the end.
 ///
 /// NO-OP keeps the observation, as that of every environment: StepInfo and `job` tell of the end.
+/// Where budgets are not of seconds, dynamics are known: networks, epochs and the budget. The
+/// learned columns are those of the curve's accuracies.
 /// Counters: `measurements` are epochs that steps trained, or read from a table: it stands for the
 /// training that it records. Epochs before the first decision are the same for all episodes and do
 /// not count.
@@ -67,6 +71,7 @@ class AdaptEnvironment : public Environment {
   StepInfo info() const override;
   std::string describe() const override;
   std::string describe(const Action& action) const override;
+  std::unique_ptr<KnownDynamics> known() const override;
   const EnvCounters& counters() const override { return counters_; }
   std::unique_ptr<Environment> fork() const override;
 
@@ -80,6 +85,8 @@ class AdaptEnvironment : public Environment {
   Action action_of(const std::optional<ChangeAtRate>& decision) const;
 
  private:
+  friend class AdaptDynamics;
+
   AdaptEnvironment(const AdaptEnvironment& other);
   const AdaptStart& start() const { return starts_[start_]; }
   double accuracy() const;
@@ -95,6 +102,7 @@ class AdaptEnvironment : public Environment {
   JobState shown_;  // what is observed
   double start_accuracy_ = 0;
   double changed_at_ = 0;
+  std::optional<std::array<float, 4>> told_;  // of a job that is foreseen: its learned columns
   int steps_ = 0;
   bool over_ = true;
   EnvCounters counters_;

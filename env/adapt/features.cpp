@@ -8,6 +8,7 @@ namespace reverie {
 namespace {
 
 constexpr int kRecentEpochs = 3, kSlopeEpochs = 5;
+constexpr double kRounding = 1e-9;  // of shares of the budget, as files hold them
 
 const std::vector<std::string>& block_columns() {
   static const std::vector<std::string> names = {"log width",
@@ -37,7 +38,10 @@ const std::vector<std::string>& job_columns() {
                                                  "best accuracy",
                                                  "log all parameters",
                                                  "log all multiply-adds",
-                                                 "log epochs"};
+                                                 "log epochs",
+                                                 "log epochs since change",
+                                                 "deepenings",
+                                                 "widenings"};
   return names;
 }
 
@@ -59,25 +63,40 @@ double slope(const std::vector<EpochRecord>& curve) {
   return with / without;
 }
 
+float number(double x) { return static_cast<float>(x); }
+
+/// As `learned_job_columns`.
+std::array<float, 4> learned_row(const std::vector<EpochRecord>& curve) {
+  if (curve.empty()) return {};
+  const double best = std::ranges::max_element(curve, {}, &EpochRecord::accuracy)->accuracy;
+  return {number(curve.back().accuracy), number(mean_accuracy(curve, kRecentEpochs)),
+          number(slope(curve)), number(best)};
+}
+
 std::vector<float> job_row(const JobView& view) {
   const JobState& state = view.state;
-  const std::vector<EpochRecord>& curve = state.curve;
-  const double last = curve.empty() ? 0 : curve.back().accuracy;
-  const double best =
-      curve.empty() ? 0 : std::ranges::max_element(curve, {}, &EpochRecord::accuracy)->accuracy;
-  const auto number = [](double x) { return static_cast<float>(x); };
+  const auto learned = view.told ? *view.told : learned_row(state.curve);
+  const auto since_change = std::ranges::count_if(
+      state.curve, [&](const EpochRecord& e) { return e.spent > view.changed_at + kRounding; });
+  const auto changes = [&](ChangeKind kind) {
+    return number(static_cast<double>(std::ranges::count_if(
+        state.decisions, [&](const auto& taken) { return taken && taken->kind == kind; })));
+  };
   return {number(1 - state.spent),
           number(state.spent - view.changed_at),
           number(state.epoch_share),
           number(state.throughput),
           number(static_cast<double>(state.decisions.size()) / view.decisions),
-          number(last),
-          number(mean_accuracy(curve, kRecentEpochs)),
-          number(slope(curve)),
-          number(best),
+          learned[0],
+          learned[1],
+          learned[2],
+          learned[3],
           log_of(static_cast<double>(state.network.parameters())),
           log_of(static_cast<double>(state.network.multiply_adds())),
-          log_of(static_cast<double>(curve.size()))};
+          log_of(static_cast<double>(state.curve.size())),
+          log_of(static_cast<double>(since_change)),
+          changes(ChangeKind::kDeepen),
+          changes(ChangeKind::kWiden)};
 }
 
 class FeatureWriter {
@@ -162,6 +181,12 @@ const std::vector<std::string>& job_node_types() {
 std::vector<std::string> job_node_features() {
   std::vector<std::string> names = block_columns();
   names.insert(names.end(), job_columns().begin(), job_columns().end());
+  return names;
+}
+
+const std::array<std::string, 4>& learned_job_columns() {
+  static const std::array<std::string, 4> names = {"accuracy", "recent accuracy", "accuracy slope",
+                                                   "best accuracy"};
   return names;
 }
 

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <array>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -14,6 +16,8 @@ struct JobView {
   double changed_at =
       0;              ///< share of the budget that was spent at the last change; 0 before the first
   int decisions = 1;  ///< that it has in all
+  /// What the columns of `learned_job_columns` are, where the curve does not tell.
+  std::optional<std::array<float, 4>> told = {};
 };
 
 // Node 0 is the image, of entity 0; node i + 1 is block i, of entity origin + 1. The image also
@@ -24,6 +28,8 @@ struct JobView {
 const std::vector<std::string>& job_node_types();
 /// Columns of a block (0 at the image, but for its width), then those of the job (0 at blocks).
 std::vector<std::string> job_node_features();
+/// Those of the job that only training tells.
+const std::array<std::string, 4>& learned_job_columns();
 /// Share of the multiply-adds at each node, then what the image shows of the job.
 std::vector<Target> job_targets();
 /// "reads": the output of the sender; "adds": it; "job": from the image to every block.

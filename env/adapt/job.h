@@ -87,6 +87,12 @@ class JobSource {
   virtual const std::vector<double>& rates() const = 0;
   /// Equal seeds give equal jobs, under equal decisions.
   virtual bool deterministic() const = 0;
+  /// Whether `foresee` answers: the budget is not one of seconds.
+  virtual bool foresees() const { return false; }
+  /// A job at its first decision which is not trained from there on. Its networks, its epochs and
+  /// its budget are those of every job that takes the same decisions; the accuracies are 0. Null
+  /// where it does not foresee.
+  virtual std::unique_ptr<TrainingJob> foresee() const { return nullptr; }
   /// A job at its first decision; those of all seeds are in the same state.
   virtual std::unique_ptr<TrainingJob> start(uint64_t seed) const = 0;
 };

@@ -125,6 +125,9 @@ class IndexedTable {
   }
 
   const AdaptTable& table() const { return table_; }
+  bool foresees() const {
+    return !table_.timed() && std::ranges::all_of(table_.sequences, stops_alike);
+  }
   /// The first that begins with them; null where none does.
   const RecordedSequence* find(const Decisions& decisions) const {
     const auto found = begun_.find(key_of(decisions));
@@ -143,6 +146,12 @@ class IndexedTable {
     size_t first = 0;   ///< the first sequence that begins so
     bool ends = false;  ///< and whether one ends so
   };
+
+  static bool stops_alike(const RecordedSequence& sequence) {
+    return std::ranges::all_of(sequence.runs, [&](const RecordedRun& run) {
+      return run.stops == sequence.runs.front().stops;
+    });
+  }
 
   void index(size_t number) {
     check_sequence(table_, table_.sequences[number]);
@@ -177,8 +186,8 @@ class IndexedTable {
 
 class TableJob : public TrainingJob {
  public:
-  TableJob(std::shared_ptr<const IndexedTable> table, uint64_t seed)
-      : table_(std::move(table)), seed_(seed) {
+  TableJob(std::shared_ptr<const IndexedTable> table, uint64_t seed, bool foreseen)
+      : table_(std::move(table)), seed_(seed), foreseen_(foreseen) {
     const AdaptTable& recorded = table_->table();
     state_.network = recorded.network;
     state_.curve = recorded.curve;
@@ -199,7 +208,8 @@ class TableJob : public TrainingJob {
     const RecordedRun& run = runs[mix64(seed_) % runs.size()];
     const JobStop& stop = run.stops[state_.decisions.size() - 1];
     state_.curve = table_->table().curve;
-    state_.curve.insert(state_.curve.end(), run.curve.begin(), run.curve.begin() + stop.epochs);
+    for (const EpochRecord& epoch : std::span(run.curve).first(static_cast<size_t>(stop.epochs)))
+      state_.curve.push_back(foreseen_ ? EpochRecord{.spent = epoch.spent} : epoch);
     stand_at(stop);
     state_.over = table_->ends(state_.decisions);
   }
@@ -215,6 +225,7 @@ class TableJob : public TrainingJob {
 
   std::shared_ptr<const IndexedTable> table_;
   uint64_t seed_;
+  bool foreseen_;  ///< shows no accuracies after the first decision
   JobState state_;
 };
 
@@ -222,6 +233,7 @@ class TableSource : public JobSource {
  public:
   explicit TableSource(AdaptTable table)
       : table_(std::make_shared<const IndexedTable>(std::move(table))),
+        foresees_(table_->foresees()),
         fingerprint_(hash_string(table_to_json(table_->table()).dump())) {}
 
   std::string name() const override { return "table"; }
@@ -233,16 +245,27 @@ class TableSource : public JobSource {
   }
   const std::vector<double>& rates() const override { return table_->table().rates; }
   bool deterministic() const override { return true; }
+  bool foresees() const override { return foresees_; }
+  std::unique_ptr<TrainingJob> foresee() const override {
+    if (!foresees_) return nullptr;
+    return std::make_unique<TableJob>(table_, 0, true);
+  }
   std::unique_ptr<TrainingJob> start(uint64_t seed) const override {
-    return std::make_unique<TableJob>(table_, seed);
+    return std::make_unique<TableJob>(table_, seed, false);
   }
 
  private:
   std::shared_ptr<const IndexedTable> table_;
+  bool foresees_;
   uint64_t fingerprint_;
 };
 
 }  // namespace
+
+bool AdaptTable::timed() const {
+  const size_t unit = budget.find(' ');
+  return unit != std::string::npos && (budget + ' ').substr(unit, 3) == " s ";
+}
 
 void AdaptTable::add(uint64_t seed, std::span<const JobState> states) {
   REVERIE_CHECK(states.size() >= 2);

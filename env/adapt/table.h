@@ -46,6 +46,8 @@ struct AdaptTable {
   std::vector<RecordedSequence> sequences;
   bool operator==(const AdaptTable&) const = default;
 
+  /// Whether the budget is one of seconds: nobody knows beforehand how many epochs it holds.
+  bool timed() const;
   /// Adds a run, to its sequence where there is one: `states` of the job at the first decision
   /// (which sets the start of an empty table) and after each decision, the last when it is over.
   /// InputError where it begins in another state than those before.
@@ -70,7 +72,8 @@ void write_table(const std::string& path, const AdaptTable& table);
 /// stood; at its end that of its own sequence counts. Its network is what its decisions make of the
 /// first, also where that of the recorded job went back. Of n runs of a sequence, in the order of
 /// their seeds, seed s picks run mix64(s) mod n; so tables whose sequences have runs with the same
-/// seeds show the same training throughout. Jobs of all seeds begin in the same state. InputError
+/// seeds show the same training throughout. Jobs of all seeds begin in the same state. Jobs are
+/// foreseen where the table is not timed and all runs of a sequence stop alike. InputError
 /// where rates are not ascending, a sequence is too long, is recorded twice, cannot be taken or
 /// begins with a whole other one, a run does not fit it, or no sequence goes on without a change
 /// from one of its decisions to an end: a job must be able to do that.

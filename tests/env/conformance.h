@@ -16,6 +16,7 @@
 #include "core/base/error.h"
 #include "core/base/random.h"
 #include "env/environment.h"
+#include "env/known_dynamics.h"
 #include "tests/support/random_actions.h"
 
 /// What every Environment must do. Include in one source of a test executable and add
@@ -461,6 +462,60 @@ TEST_P(EnvironmentConformance, TheSeedChoosesTheStartState) {
     EXPECT_EQ(env->observe(), observation);
   }
   EXPECT_EQ(keys.size(), states);
+}
+
+/// Both at one state: all but what is learned is equal.
+inline void check_known(const Environment& env, KnownDynamics& known) {
+  const EnvSpec& spec = env.spec();
+  Observation real = env.observe();
+  known.tell(learned_of(spec, real.graph));
+  Observation seen = known.observe();
+  EXPECT_EQ(known.mask(), env.mask());
+  seen.state_key = real.state_key;
+  EXPECT_EQ(seen, real);
+}
+
+TEST_P(EnvironmentConformance, KnownDynamicsAndRealStepsAgree) {
+  auto env = make();
+  env->reset(0);
+  EXPECT_EQ(env->known() != nullptr, env->spec().knows_dynamics);
+  if (!env->spec().knows_dynamics) {
+    EXPECT_TRUE(env->spec().learned.empty());
+    GTEST_SKIP() << "does not know its dynamics";
+  }
+  for (uint64_t seed = 0; seed < static_cast<uint64_t>(episodes()); ++seed) {
+    env->reset(seed);
+    auto known = env->known();
+    EXPECT_EQ(known->spec().actions, env->spec().actions);
+    check_known(*env, *known);
+    Rng rng(seed);
+    for (bool over = false; !over && !HasFailure();) {
+      const Action action = random_action(env->mask(), rng, seed % 2 == 0 ? 0.1 : 0);
+      auto fork = known->fork();
+      const KnownStep expected = fork->step(action);
+      EXPECT_EQ(known->mask(), env->mask()) << "a step of the fork changed the original";
+      const KnownStep seen = known->step(action);
+      EXPECT_THROW(known->step({-1, 0, 0}), InputError);
+      const StepResult result = env->step(action);
+      over = result.terminated || result.truncated;
+      EXPECT_EQ(seen.terminated, result.terminated);
+      EXPECT_EQ(seen.truncated, result.truncated);
+      EXPECT_EQ(expected.terminated, seen.terminated);
+      check_known(*env, *known);
+      check_known(*env, *env->known());
+      check_known(*env, *fork);
+    }
+  }
+}
+
+TEST_P(EnvironmentConformance, WhereRewardsComeAtTheEndOthersAreZero) {
+  auto env = make();
+  bool before_the_end = false;
+  for (int episode = 0; episode < episodes(); ++episode)
+    play(*env, static_cast<uint64_t>(episode), 0.05, [&](const StepResult& result) {
+      before_the_end |= result.reward != 0 && !result.terminated && !result.truncated;
+    });
+  EXPECT_FALSE(env->spec().reward_at_end && before_the_end);
 }
 
 TEST_P(EnvironmentConformance, OnlyAMeasurableEnvironmentMeasures) {

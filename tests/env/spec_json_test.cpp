@@ -3,6 +3,8 @@
 #include <gtest/gtest.h>
 
 #include <functional>
+#include <set>
+#include <string>
 #include <utility>
 
 #include "core/base/error.h"
@@ -26,6 +28,9 @@ TEST(SpecJson, GivesBackTheSpec) {
   spec.deterministic = false;
   spec.stochastic = true;
   spec.measurable = true;
+  spec.reward_at_end = true;
+  spec.knows_dynamics = true;
+  spec.learned = {spec.targets.back().name};
   spec.starts[0].fingerprint = ~uint64_t{0};
   spec.actions[0] = "take \"it\"\n\xc3\xa4";
   EXPECT_EQ(through_text(spec), spec);
@@ -33,11 +38,15 @@ TEST(SpecJson, GivesBackTheSpec) {
 
 TEST(SpecJson, EveryPartMustBeThere) {
   const Json whole = spec_to_json(ToyEnvironment(ToyConfig{}).spec());
-  EXPECT_EQ(whole.object().size(), 20u);
+  EXPECT_EQ(whole.object().size(), 23u);
+  const std::set<std::string> newer = {"reward_at_end", "knows_dynamics", "learned"};
   for (const Json::Member& member : whole.object()) {
     Json::Object less = whole.object();
     std::erase_if(less, [&](const Json::Member& other) { return other.name == member.name; });
-    EXPECT_THROW(spec_from_json(less), InputError) << member.name;
+    if (newer.contains(member.name))
+      EXPECT_NO_THROW(spec_from_json(less)) << member.name;
+    else
+      EXPECT_THROW(spec_from_json(less), InputError) << member.name;
     Json::Object other = whole.object();
     for (Json::Member& changed : other)
       if (changed.name == member.name) changed.value = Json(Json::Object{{"of another", "type"}});
@@ -62,6 +71,7 @@ TEST(SpecJson, PartsMustFitEachOther) {
   refused([](EnvSpec& s) { std::swap(s.targets[0], s.targets[1]); });
   refused([](EnvSpec& s) { s.targets[0].loss = TargetLoss::kRegression; });
   refused([](EnvSpec& s) { s.targets[1].loss = TargetLoss::kShare; });
+  refused([](EnvSpec& s) { s.learned = {"what nobody shows"}; });
 }
 
 }  // namespace

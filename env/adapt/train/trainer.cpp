@@ -133,21 +133,32 @@ void TrainerJob::take(const std::optional<ChangeAtRate>& decision) {
                      decision->rate, kMostRate);
   Network next = after_decision(state_.network, decision);
   if (decision) {
-    const ThreadsOfCaller threads;
-    at::set_num_threads(budget_.threads());
     if (budget_.extra() && setup_->config.extra.until < 1 && !smaller_)
       smaller_ = {state_.network, weights_};
-    const int64_t images = std::min(kCalibrationImages, setup_->train.count());
-    Rng rng = Rng(seed_).fork(kNoiseStream).fork(state_.decisions.size());
-    weights_ = weights_.changed(next, inputs_of(setup_->train.pixels.slice(0, 0, images)),
-                                setup_->config.noise, rng);
-    adam_ = Adam(weights_.parameters(), decision->rate);
+    if (!foreseen_) grow(next, *decision);
   }
   if (smaller_) smaller_->network = after_decision(smaller_->network, std::nullopt);
   state_.network = std::move(next);
   state_.decisions.push_back(decision);
   epochs_at_decision_ = static_cast<int>(state_.curve.size());
   update_state();
+}
+
+void TrainerJob::grow(const Network& next, const ChangeAtRate& change) {
+  const ThreadsOfCaller threads;
+  at::set_num_threads(budget_.threads());
+  const int64_t images = std::min(kCalibrationImages, setup_->train.count());
+  Rng rng = Rng(seed_).fork(kNoiseStream).fork(state_.decisions.size());
+  weights_ = weights_.changed(next, inputs_of(setup_->train.pixels.slice(0, 0, images)),
+                              setup_->config.noise, rng);
+  adam_ = Adam(weights_.parameters(), change.rate);
+}
+
+std::unique_ptr<TrainerJob> TrainerJob::foreseen() const {
+  REVERIE_CHECK(setup_->config.unit == BudgetUnit::kFlops);
+  auto job = std::make_unique<TrainerJob>(*this);
+  job->foreseen_ = true;
+  return job;
 }
 
 void TrainerJob::go_on(const AfterEpoch& after) {
@@ -196,7 +207,7 @@ bool TrainerJob::budget_ends_within_epoch() const {
 
 void TrainerJob::epoch() {
   const TrainingConfig& config = setup_->config;
-  if (config.restart == Restart::kPublished && !state_.decisions.empty())
+  if (config.restart == Restart::kPublished && !state_.decisions.empty() && !foreseen_)
     adam_ = Adam(weights_.parameters(), config.rate);
   budget_.start_clock();
   const double before = budget_.spent();
@@ -221,10 +232,12 @@ void TrainerJob::epoch() {
 bool TrainerJob::train(EpochRecord& record) {
   const auto& [pixels, labels] = setup_->train;
   const int64_t count = setup_->train.count();
-  const auto order = shuffled(count, stream(kOrderStream).fork(state_.curve.size()));
+  const auto order =
+      foreseen_ ? torch::Tensor() : shuffled(count, stream(kOrderStream).fork(state_.curve.size()));
   const std::vector<torch::Tensor> parameters = weights_.parameters();
   return in_pieces(count, setup_->config.batch, [&](int64_t begin, int64_t end) {
     if (!ready()) return false;
+    if (foreseen_) return charge(budget_, kForwardAndBackward, end - begin);
     const auto rows = order.slice(0, begin, end);
     const auto batch_labels = labels.index_select(0, rows);
     const auto logits = weights_.forward(inputs_of(pixels.index_select(0, rows)), Pass::kTrain);
@@ -257,6 +270,7 @@ bool TrainerJob::evaluate(EpochRecord& record) {
   const int64_t count = setup_->test.count();
   return in_pieces(count, kEvaluationBatch, [&](int64_t begin, int64_t end) {
     if (!ready()) return false;
+    if (foreseen_) return charge(budget_, kForward, end - begin);
     const auto logits =
         weights_.forward(inputs_of(setup_->test.pixels.slice(0, begin, end)), Pass::kEvaluate);
     record.accuracy +=
@@ -279,17 +293,20 @@ void TrainerJob::make_smaller() {
   std::vector<torch::Tensor> targets;
   at::set_num_threads(budget_.threads());
   in_pieces(setup_->train.count(), kEvaluationBatch, [&](int64_t begin, int64_t end) {
+    if (foreseen_) return charge(budget_, kForward, end - begin);
     const auto logits =
         weights_.forward(inputs_of(setup_->train.pixels.slice(0, begin, end)), Pass::kEvaluate);
     targets.push_back(torch::softmax(logits / kTemperature, 1));
     return charge(budget_, kForward, end - begin);
   });
   if (budget_.over()) return;
-  teacher_ = {OwnTensor(torch::cat(targets)), kSoftShare};
   state_.network = std::move(smaller_->network);
-  weights_ = std::move(smaller_->weights);
+  if (!foreseen_) {
+    teacher_ = {OwnTensor(torch::cat(targets)), kSoftShare};
+    weights_ = std::move(smaller_->weights);
+    adam_ = Adam(weights_.parameters(), adam_.rate);
+  }
   smaller_.reset();
-  adam_ = Adam(weights_.parameters(), adam_.rate);
 }
 
 }  // namespace reverie

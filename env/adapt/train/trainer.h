@@ -60,6 +60,10 @@ class TrainerJob : public RealJob {
   static std::unique_ptr<TrainerJob> load(std::shared_ptr<const TrainingSetup> setup,
                                           const std::string& path);
 
+  /// One in the same state that is not trained any more (see JobSource::foresee): it only counts
+  /// what training would take.
+  std::unique_ptr<TrainerJob> foreseen() const;
+
   const WeightedNetwork& weights() const { return weights_; }
 
  private:
@@ -84,6 +88,7 @@ class TrainerJob : public RealJob {
   bool ready() const;
   /// False where the budget ended before it.
   bool charge(Budget& budget, double factor, int64_t images) const;
+  void grow(const Network& next, const ChangeAtRate& change);
   bool train(EpochRecord& record);
   torch::Tensor loss(const torch::Tensor& logits, const torch::Tensor& labels,
                      const torch::Tensor& rows) const;
@@ -101,6 +106,7 @@ class TrainerJob : public RealJob {
   Budget budget_;
   WeightedNetwork weights_;
   Adam adam_;
+  bool foreseen_ = false;
   int epochs_at_decision_ = 0;  ///< recorded when the last one was taken
   std::optional<Smaller> smaller_;
   std::optional<Teacher> teacher_;

@@ -61,9 +61,13 @@ class LibTorchSource : public TrainingSource {
            adapt::allows(state.network, change.in(state.network));
   }
 
+  bool foresees() const override { return deterministic(); }
+  std::unique_ptr<TrainingJob> foresee() const override {
+    if (!foresees()) return nullptr;
+    return at_first().foreseen();
+  }
   std::unique_ptr<TrainingJob> start(uint64_t seed) const override {
-    std::call_once(begun_, [&] { with_context(scenario_, [&] { train_to_first(); }); });
-    return std::make_unique<TrainerJob>(*at_first_, seed);
+    return std::make_unique<TrainerJob>(at_first(), seed);
   }
   std::unique_ptr<RealJob> begin(uint64_t seed) const override {
     return std::make_unique<TrainerJob>(setup_, seed);
@@ -74,6 +78,10 @@ class LibTorchSource : public TrainingSource {
   ImageCounts images() const override { return setup_->images; }
 
  private:
+  const TrainerJob& at_first() const {
+    std::call_once(begun_, [&] { with_context(scenario_, [&] { train_to_first(); }); });
+    return *at_first_;
+  }
   void train_to_first() const {
     auto job = std::make_unique<TrainerJob>(setup_, 0);
     job->go_on();

@@ -151,6 +151,36 @@ TEST(AdaptTable, TheSeedPicksTheRun) {
   EXPECT_EQ(ends.size(), 3u);
 }
 
+TEST(AdaptTable, ForeseesWhatIsNotTrained) {
+  const auto source = table_source(made_up_table({.rates = {0.001, 0.01}, .runs = 2}));
+  ASSERT_TRUE(source->foresees());
+  const auto real = source->start(3), foreseen = source->foresee();
+  EXPECT_EQ(foreseen->state(), real->state()) << "what was before the first decision is known";
+  const size_t epochs = real->state().curve.size();
+  real->decide(kDeepenFirst);
+  foreseen->decide(kDeepenFirst);
+  JobState blank = real->state();
+  for (size_t i = epochs; i < blank.curve.size(); ++i)
+    blank.curve[i] = {.spent = blank.curve[i].spent};
+  EXPECT_EQ(foreseen->state(), blank);
+  EXPECT_NE(foreseen->state(), real->state());
+}
+
+TEST(AdaptTable, DoesNotForeseeWhatAClockDecides) {
+  AdaptTable table = made_up_table({.runs = 2});
+  for (const char* budget : {"400 s on one GPU", "300 s", "0.5 s"}) {
+    table.budget = budget;
+    EXPECT_FALSE(table_source(table)->foresees()) << budget;
+    EXPECT_EQ(table_source(table)->foresee(), nullptr);
+  }
+  for (const char* budget : {"", "40", "40 epochs of the starting network", "40 s-units"}) {
+    table.budget = budget;
+    EXPECT_TRUE(table_source(table)->foresees()) << budget;
+  }
+  table.sequences.front().runs.back().stops.front().spent += 0.001;
+  EXPECT_FALSE(table_source(table)->foresees()) << "runs of a sequence stop apart";
+}
+
 TEST(AdaptTable, ACopyGoesItsOwnWay) {
   const auto job = table_source(made_up_table({}))->start(1);
   const auto copy = job->copy();

@@ -285,6 +285,36 @@ TEST_F(Training, AnEpochThatEndsAsProcessorsGoIsRecorded) {
   EXPECT_NEAR(job->state().curve.at(2).spent, config.extra.until, 1e-9);
 }
 
+TEST_F(Training, AForeseenJobTakesTheSameCourseWithoutTraining) {
+  config.noise = 0.25;
+  for (const bool lent : {false, true}) {
+    if (lent) lend_processors();
+    const auto jobs = source();
+    ASSERT_TRUE(jobs->foresees());
+    const auto real = jobs->start(5), foreseen = jobs->foresee();
+    EXPECT_EQ(foreseen->state(), real->state());
+    const size_t epochs = real->state().curve.size();
+    for (const auto& decision : {deepen, widen}) {
+      real->decide(decision);
+      foreseen->decide(decision);
+      JobState blank = real->state();
+      for (size_t i = epochs; i < blank.curve.size(); ++i)
+        blank.curve[i] = {.spent = blank.curve[i].spent};
+      EXPECT_EQ(foreseen->state(), blank);
+      EXPECT_EQ(foreseen->copy()->state(), blank);
+    }
+    EXPECT_TRUE(foreseen->state().over);
+    const bool small = real->state().network.parameters() == quadrant_network().parameters();
+    EXPECT_EQ(small, lent) << "it went back";
+  }
+}
+
+TEST_F(Training, OfSecondsNothingIsForeseen) {
+  config.unit = BudgetUnit::kSeconds;
+  EXPECT_FALSE(source()->foresees());
+  EXPECT_EQ(source()->foresee(), nullptr);
+}
+
 TEST_F(Training, WhenProcessorsGoTheSmallerNetworkLearnsFromTheLarger) {
   lend_processors();
   const auto job = at_first_decision();
