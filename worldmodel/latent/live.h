@@ -1,13 +1,11 @@
 #pragma once
 
 #include <memory>
-#include <unordered_map>
-#include <utility>
-#include <vector>
 
 #include "env/vector_environment.h"
 #include "worldmodel/encoder/encoder.h"
 #include "worldmodel/latent/latent_environment.h"
+#include "worldmodel/latent/trajectories.h"
 #include "worldmodel/memory/world_model.h"
 
 namespace reverie {
@@ -28,31 +26,16 @@ class LiveLatentEnvironment : public LatentEnvironment {
   int batch() const override { return real_.size(); }
   LatentObservation reset(uint64_t seed) override;
   LatentStep step(const LatentActions& actions) override;
-  LatentObservation observe() const override;
+  LatentObservation observe() const override { return trajectories_.observe(); }
   EnvCounters counters() const override { return real_.counters(); }
 
   /// Trajectory b's real environment, to look at.
   const Environment& environment(int b) const { return real_.slot(b); }
 
  private:
-  /// Latents and masks of what these trajectories have reached.
-  std::pair<Latents, LatentMask> look(const std::vector<int64_t>& rows);
-  /// Latents of the observations; encodes those whose keys are new since the reset.
-  Latents latents_of(const std::vector<Observation>& seen);
-  /// Takes the recurrent states of these trajectories over the actions and looks at what they
-  /// reach.
-  void move(const LatentActions& actions, const std::vector<int64_t>& rows);
-
   LatentSpec spec_;
-  std::shared_ptr<Encoder> encoder_;
-  std::shared_ptr<WorldModel> world_;
   VectorEnvironment real_;
-  std::unordered_map<uint64_t, Latents> latents_;  // by state key
-  LatentState state_;
-  LatentMask mask_;
-  std::vector<int> steps_;
-  std::vector<char> terminated_;
-  std::vector<char> truncated_;
+  Trajectories trajectories_;
 };
 
 }  // namespace reverie
