@@ -78,6 +78,8 @@ class WorldProblem : public FitProblem {
     network_ = with_torch_seed(seed, [&] { return MdnRnn(config.model, spec, pool); });
     set_statistics(data, training_, *network_);
     network_->to(device);
+    if (spec.env.knows_dynamics && config.outcome.members > 0)
+      outcome_ = train_outcome(data.data(), config.outcome, seed);
   }
 
   void go_on_from(const Checkpoint& checkpoint) {
@@ -133,7 +135,7 @@ class WorldProblem : public FitProblem {
     checkpoint.config = dump_config(config_);
     checkpoint.configs["train_mdnrnn"] = checkpoint.config;
     encoder_.store(checkpoint);
-    MdnWorldModel(network_).store(checkpoint);
+    MdnWorldModel(network_, outcome_).store(checkpoint);
     return checkpoint;
   }
 
@@ -157,6 +159,7 @@ class WorldProblem : public FitProblem {
   uint64_t origin_ = 0;
   bool grown_ = false;  // unrolls have their full length
   MdnRnn network_{nullptr};
+  OutcomeEnsemble outcome_{nullptr};
 };
 
 }  // namespace

@@ -6,6 +6,7 @@
 
 #include "worldmodel/encoder/encoder.h"
 #include "worldmodel/memory/open_loop.h"
+#include "worldmodel/memory/outcome.h"
 #include "worldmodel/memory/starts.h"
 #include "worldmodel/memory/world_loss.h"
 #include "worldmodel/network/fit.h"
@@ -22,6 +23,7 @@ struct TrainMdnRnnConfig {
 
   WorldModelConfig model;
   WorldLossConfig loss;
+  OutcomeConfig outcome;
   FitConfig fit = default_fit();
   int minibatch_episodes = 2;
   int episodes_per_epoch = 500;
@@ -39,6 +41,8 @@ struct TrainMdnRnnConfig {
             at_least(1));
     v.section("model", model, "M");
     v.section("loss", loss, "Weights of the losses");
+    v.section("outcome", outcome,
+              "What M says where the environment knows its dynamics, for grey-box dreams");
   }
 };
 

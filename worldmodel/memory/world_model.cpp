@@ -7,6 +7,16 @@
 namespace reverie {
 namespace {
 
+OutcomeEnsemble load_outcome(const Checkpoint& checkpoint) {
+  const auto text = checkpoint.configs.find("outcome");
+  if (text == checkpoint.configs.end()) return nullptr;
+  OutcomeConfig config;
+  ConfigFields(config).load_text(text->second, "outcome of the checkpoint");
+  OutcomeEnsemble outcome(config, checkpoint.spec);
+  restore_module(checkpoint, "outcome", *outcome);
+  return outcome;
+}
+
 /// The recurrent states by place, for writing.
 RecurrentStates own_states(LatentState& state) {
   state.hidden = own(std::move(state.hidden));
@@ -79,6 +89,9 @@ void MdnWorldModel::store(Checkpoint& checkpoint) const {
   checkpoint.configs["world"] = dump_config(network_->config);
   checkpoint.counters["latent"] = network_->spec.latent;
   store_module(checkpoint, "world", *network_);
+  if (!outcome_) return;
+  checkpoint.configs["outcome"] = dump_config(outcome_->config);
+  store_module(checkpoint, "outcome", *outcome_);
 }
 
 std::shared_ptr<WorldModel> load_world_model(const Checkpoint& checkpoint) {
@@ -94,7 +107,7 @@ std::shared_ptr<WorldModel> load_world_model(const Checkpoint& checkpoint) {
   MdnRnn network(config, spec, load_entity_pool(checkpoint));
   restore_module(checkpoint, "world", *network);
   network->eval();
-  return std::make_shared<MdnWorldModel>(network);
+  return std::make_shared<MdnWorldModel>(network, load_outcome(checkpoint));
 }
 
 }  // namespace reverie

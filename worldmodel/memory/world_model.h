@@ -6,6 +6,7 @@
 #include "worldmodel/batch/latents.h"
 #include "worldmodel/memory/fused_mdn.h"
 #include "worldmodel/memory/mdn_rnn.h"
+#include "worldmodel/memory/outcome.h"
 #include "worldmodel/network/checkpoint.h"
 #include "worldmodel/network/torch.h"
 
@@ -43,6 +44,10 @@ class WorldModel {
                                const LatentActions& actions, double temperature,
                                torch::Generator noise) = 0;
 
+  /// What it says of steps whose next state is known but for what only a real step tells; empty
+  /// where it was trained on an environment that does not know its dynamics.
+  virtual OutcomeEnsemble outcome() const { return nullptr; }
+
   virtual void to_device(torch::Device device) = 0;
   virtual torch::Device device() const = 0;
   /// Adds everything that `load_world_model` needs, tensors under "world".
@@ -55,13 +60,18 @@ class WorldModel {
 class MdnWorldModel : public WorldModel {
  public:
   /// Shares the network, which may go on being trained.
-  explicit MdnWorldModel(MdnRnn network) : network_(std::move(network)), fused_(network_) {}
+  explicit MdnWorldModel(MdnRnn network, OutcomeEnsemble outcome = nullptr)
+      : network_(std::move(network)), fused_(network_), outcome_(std::move(outcome)) {}
 
   const LatentSpec& spec() const override { return network_->spec; }
   void advance(LatentState& state, const LatentMask& mask, const LatentActions& actions) override;
   WorldPrediction step(LatentState& state, const LatentMask& mask, const LatentActions& actions,
                        double temperature, torch::Generator noise) override;
-  void to_device(torch::Device device) override { network_->to(device); }
+  OutcomeEnsemble outcome() const override { return outcome_; }
+  void to_device(torch::Device device) override {
+    network_->to(device);
+    if (outcome_) outcome_->to(device);
+  }
   torch::Device device() const override { return network_->reward_scale.device(); }
   void store(Checkpoint& checkpoint) const override;
 
@@ -71,6 +81,7 @@ class MdnWorldModel : public WorldModel {
 
   MdnRnn network_;
   FusedMdn fused_;
+  OutcomeEnsemble outcome_;
 };
 
 /// From a checkpoint of kind "world" or "policy".
