@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <memory>
 #include <numeric>
 #include <optional>
@@ -21,6 +22,7 @@ constexpr uint64_t kJobStream = 1, kDrawStream = 2;
 // Standard deviations in points of accuracy. Before anything was seen: of what a decision adds
 // everywhere, of what it adds at its place besides, and of the level. And of a job's accuracy.
 constexpr double kEverywhere = 2, kAtItsPlace = 1, kLevel = 20, kNoise = 1;
+constexpr double kBesideMembers = 0.4;  // of the first two, where an ensemble expects
 
 double points_of(const AdaptStart& start, const JobState& job) {
   return 100 * mean_accuracy(job.curve, start.final_epochs);
@@ -66,13 +68,17 @@ class DecisionEffects {
       for (const size_t column : columns(place, decisions[place])) ++row[column];
     return row;
   }
-  /// Nothing but the level at the first decision.
-  LinearPosterior prior() const {
-    std::vector<double> means(1 + decisions_ * (1 + places_));
-    std::vector<double> deviations(means.size(), kAtItsPlace);
+  /// Nothing but the level at the first decision. Behind the columns of decisions, `members` with
+  /// a deviation of 1.
+  LinearPosterior prior(size_t members) const {
+    const size_t effects = 1 + decisions_ * (1 + places_);
+    const double scale = members > 0 ? kBesideMembers : 1;
+    std::vector<double> means(effects + members);
+    std::vector<double> deviations(means.size(), scale * kAtItsPlace);
     means[0] = level_;
     deviations[0] = kLevel;
-    std::fill_n(deviations.begin() + 1, decisions_, kEverywhere);
+    std::fill_n(deviations.begin() + 1, decisions_, scale * kEverywhere);
+    std::fill_n(deviations.begin() + static_cast<ptrdiff_t>(effects), members, 1.0);
     return {means, deviations, kNoise};
   }
 
@@ -90,21 +96,38 @@ class DecisionEffects {
   double level_;
 };
 
-/// The best plan where decisions add these weights to what is expected.
+/// By how much each member expects other than all, so that their covariance is that of the members.
+std::vector<double> member_columns(const ExpectedPlan& plan) {
+  std::vector<double> columns;
+  const auto members = static_cast<double>(plan.by_member.size());
+  for (const double expected : plan.by_member)
+    columns.push_back((expected - plan.gain) / std::sqrt(std::max(1.0, members - 1)));
+  return columns;
+}
+
+/// What is known of a plan of which the first decisions count.
+std::vector<double> columns_of(const DecisionEffects& effects, const ExpectedPlan& plan,
+                               size_t decisions) {
+  std::vector<double> row = effects.row_of(std::span(plan.decisions).first(decisions));
+  const std::vector<double> members = member_columns(plan);
+  row.insert(row.end(), members.begin(), members.end());
+  return row;
+}
+
+/// The best plan where these weights of its columns add to what is expected.
 using BestPlan = std::function<ExpectedPlan(const std::vector<double>& weights)>;
 
-Decisions sample_posterior(const AdaptStart& start, const DecisionEffects& effects,
+Decisions sample_posterior(const AdaptStart& start, const DecisionEffects& effects, size_t members,
                            const BestPlan& best, int episodes, uint64_t seed) {
   REVERIE_CHECK(episodes > 0);
-  LinearPosterior posterior = effects.prior();
+  LinearPosterior posterior = effects.prior(members);
   for (int episode = 0; episode < episodes; ++episode) {
     const Rng of_job = Rng(seed).fork(static_cast<uint64_t>(episode));
     Rng rng = of_job.fork(kDrawStream);
     const ExpectedPlan plan = best(posterior.draw(rng));
     const auto job = start.source->start(of_job.fork(kJobStream).bits());
     follow(plan.decisions, *start.source, *job);
-    const size_t taken = job->state().decisions.size();
-    posterior.observe(effects.row_of(std::span(plan.decisions).first(taken)),
+    posterior.observe(columns_of(effects, plan, job->state().decisions.size()),
                       points_of(start, job->state()) - plan.gain);
   }
   return best(posterior.mean()).decisions;
@@ -166,9 +189,9 @@ Decisions thompson(const AdaptStart& start, int episodes, uint64_t seed) {
         return weights[everywhere] + weights[at_its_place];
       });
     };
-    return ExpectedPlan{imagined(start, first, choose), 0};
+    return ExpectedPlan{imagined(start, first, choose)};
   };
-  return sample_posterior(start, effects, best, episodes, seed);
+  return sample_posterior(start, effects, 0, best, episodes, seed);
 }
 
 Decisions thompson_among(const std::vector<ExpectedPlan>& plans, const AdaptStart& start,
@@ -177,11 +200,11 @@ Decisions thompson_among(const std::vector<ExpectedPlan>& plans, const AdaptStar
   const DecisionEffects effects(start, start.source->start(seed)->state());
   const auto best = [&](const std::vector<double>& weights) {
     return std::ranges::max(plans, {}, [&](const ExpectedPlan& plan) {
-      const std::vector<double> row = effects.row_of(plan.decisions);
+      const std::vector<double> row = columns_of(effects, plan, plan.decisions.size());
       return plan.gain + std::inner_product(row.begin(), row.end(), weights.begin(), 0.0);
     });
   };
-  return sample_posterior(start, effects, best, episodes, seed);
+  return sample_posterior(start, effects, plans.front().by_member.size(), best, episodes, seed);
 }
 
 }  // namespace reverie

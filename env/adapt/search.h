@@ -46,10 +46,13 @@ Decisions thompson(const AdaptStart& start, int episodes, uint64_t seed);
 struct ExpectedPlan {
   Decisions decisions;
   double gain = 0;
+  /// As each member of an ensemble expects; empty, or of the same number in all plans.
+  std::vector<double> by_member = {};
 };
 
 /// Thompson sampling among `plans`, one at least. The linear model is of what decisions add to what
-/// is expected.
+/// is expected, which is less where an ensemble expects it. That also says in which directions
+/// `gain` can be off together, by how its members differ.
 Decisions thompson_among(const std::vector<ExpectedPlan>& plans, const AdaptStart& start,
                          int episodes, uint64_t seed);
 
