@@ -10,6 +10,7 @@
 #include "core/base/stopwatch.h"
 #include "env/translated.h"
 #include "worldmodel/encoder/latent_cache.h"
+#include "worldmodel/latent/grey_box.h"
 #include "worldmodel/latent/live.h"
 #include "worldmodel/latent/surrogate.h"
 
@@ -46,6 +47,9 @@ std::unique_ptr<LatentEnvironment> place_to_learn(const LatentEpisodes& episodes
   if (config.environment == LearningPlace::kSurrogate)
     return std::make_unique<SurrogateEnvironment>(*run.training, models.encoder, models.world,
                                                   batch);
+  if (config.environment == LearningPlace::kGreyBox)
+    return std::make_unique<GreyBoxEnvironment>(
+        known_starts(*run.training, models.world->spec().env), models.encoder, models.world, batch);
   return std::make_unique<DreamEnvironment>(models.world, dream_starts(episodes, *models.world),
                                             config.dream, batch);
 }

@@ -11,9 +11,10 @@
 namespace reverie {
 
 /// Where a policy learns.
-enum class LearningPlace { kDream, kLive, kSurrogate };
+enum class LearningPlace { kDream, kGreyBox, kLive, kSurrogate };
 inline EnumNames<LearningPlace> enum_names(LearningPlace) {
   return {{LearningPlace::kDream, "dream"},
+          {LearningPlace::kGreyBox, "grey_box"},
           {LearningPlace::kLive, "live"},
           {LearningPlace::kSurrogate, "surrogate"}};
 }
@@ -47,10 +48,9 @@ struct DreamStepConfig {
     DreamStepConfig& config;
     template <class V>
     void fields(V& v) {
-      v.field(
-          "environment", config.environment,
-          "Where it learns: dream, live (model-free), or surrogate (exact transitions, rewards of "
-          "surrogate_source)");
+      v.field("environment", config.environment,
+              "Where it learns: dream, grey_box (M says what known dynamics do not), live "
+              "(model-free), or surrogate (exact transitions, rewards of surrogate_source)");
       v.field("surrogate_source", config.surrogate_source,
               "Where the rewards of a surrogate come from: fitted:<file>, roofline:<device>, "
               "table:<file>");
@@ -77,7 +77,8 @@ struct DreamStepRun {
   std::string world;        ///< checkpoint of kind "world"
   std::string policy = {};  ///< checkpoint of kind "policy" to go on from; empty: a new one
   /// To learn in where `environment` is live or surrogate (made by
-  /// EnvironmentKind::make_surrogate), and to be judged in, which the first process alone needs.
+  /// EnvironmentKind::make_surrogate), of which the dynamics are known where it is grey_box, and to
+  /// be judged in, which the first process alone needs.
   std::shared_ptr<Environment> training, validation;
   /// Kept with the policy: the EnvironmentConfig that it was trained on, as YAML.
   std::string environment = {};

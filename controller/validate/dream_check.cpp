@@ -81,6 +81,36 @@ std::vector<DreamtEpisode> dream_from(std::span<const Environment* const> starts
   return dream_episodes(world, policy, std::move(state), start, greedy, temperature, rng);
 }
 
+std::vector<DreamtEpisode> dream_in(GreyBoxEnvironment& grey_box, Policy& policy, bool greedy,
+                                    Rng& rng) {
+  const auto members = static_cast<size_t>(grey_box.member_rewards().size(0));
+  std::vector<DreamtEpisode> episodes(static_cast<size_t>(grey_box.batch()));
+  LatentObservation observation = grey_box.reset_in_turn();
+  for (DreamtEpisode& episode : episodes) episode.by_member.resize(members);
+  for (bool open = true; open;) {
+    const LatentActions chosen = policy.act(observation, greedy, rng).actions;
+    const std::vector<Action> actions = actions_of(chosen);
+    const LatentStep step = grey_box.step(chosen);
+    const auto reward = step.reward.to(torch::kCPU);
+    const auto over = step.terminated.logical_or(step.truncated).to(torch::kCPU);
+    open = false;
+    for (size_t b = 0; b < episodes.size(); ++b) {
+      DreamtEpisode& episode = episodes[b];
+      if (episode.over) continue;
+      const auto row = static_cast<int64_t>(b);
+      episode.actions.push_back(actions[b]);
+      episode.reward += reward[row].item<double>();
+      for (size_t k = 0; k < members; ++k)
+        episode.by_member[k] +=
+            grey_box.member_rewards()[static_cast<int64_t>(k)][row].item<double>();
+      episode.over = over[row].item<bool>();
+      open |= !episode.over;
+    }
+    observation = grey_box.observe();
+  }
+  return episodes;
+}
+
 Metrics DreamCheck::metrics() const {
   return {{"invalid_action_rate", invalid_action_rate()},
           {"first_invalid_action", first_invalid},

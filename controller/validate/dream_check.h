@@ -7,6 +7,7 @@
 #include "core/base/metrics.h"
 #include "env/environment.h"
 #include "worldmodel/encoder/encoder.h"
+#include "worldmodel/latent/grey_box.h"
 #include "worldmodel/memory/world_model.h"
 
 namespace reverie {
@@ -16,6 +17,7 @@ struct DreamtEpisode {
   std::vector<Action> actions;
   double reward = 0;
   bool over = false;
+  std::vector<double> by_member;  ///< the reward as each member of M's ensemble says, in a grey box
 };
 
 /// Dreams one episode from where each environment, with the names that M knows, begins one: M
@@ -23,6 +25,10 @@ struct DreamtEpisode {
 std::vector<DreamtEpisode> dream_from(std::span<const Environment* const> starts, Encoder& encoder,
                                       WorldModel& world, Policy& policy, bool greedy,
                                       double temperature, Rng& rng);
+
+/// The same in a grey box (worldmodel/latent/grey_box.h), from each of its starts.
+std::vector<DreamtEpisode> dream_in(GreyBoxEnvironment& grey_box, Policy& policy, bool greedy,
+                                    Rng& rng);
 
 /// How far a policy's dreams can be lived: action sequences chosen in the dream, replayed for real.
 struct DreamCheck {

@@ -42,10 +42,28 @@ class ScenarioDreams {
   }
 
   std::vector<DreamtEpisode> dream(Policy& policy, size_t count, uint64_t seed) const {
-    const std::vector<const Environment*> starts(count, known_.get());
     Rng rng(seed);
+    if (is_grey()) {
+      GreyBoxEnvironment grey_box(known_starts(*known_, trained_.spec()), trained_.encoder,
+                                  trained_.world, static_cast<int>(count));
+      return dream_in(grey_box, policy, /*greedy=*/false, rng);
+    }
+    const std::vector<const Environment*> starts(count, known_.get());
     return dream_from(starts, *trained_.encoder, *trained_.world, policy, /*greedy=*/false,
                       /*temperature=*/0, rng);
+  }
+  /// What becomes of a plan where the network may have gone back, or the budget ended: the actions
+  /// that known dynamics allow.
+  std::vector<Action> allowed(const std::vector<Action>& plan) const {
+    if (!is_grey()) return plan;
+    const auto known = known_->known();
+    std::vector<Action> taken;
+    for (bool over = false; const Action& wanted : plan) {
+      const Action action = known->mask().allows(wanted) ? wanted : action_of(std::nullopt);
+      taken.push_back(action);
+      if (!over) over = known->step(action).terminated;
+    }
+    return taken;
   }
   std::optional<ChangeAtRate> decision_of(const Action& action) const {
     return environment_.decision_of(renamed(action, known_->spec(), environment_.spec()));
@@ -55,6 +73,8 @@ class ScenarioDreams {
   }
 
  private:
+  bool is_grey() const { return trained_.world->outcome() && known_->spec().knows_dynamics; }
+
   static Action renamed(Action action, const EnvSpec& from, const EnvSpec& to) {
     const std::string& name = from.actions[static_cast<size_t>(action.primary)];
     action.primary = static_cast<int>(std::ranges::find(to.actions, name) - to.actions.begin());
@@ -89,13 +109,14 @@ std::vector<ExpectedPlan> dreamt_plans(const TrainedPolicy& trained, const Adapt
 
   std::vector<std::vector<Action>> rows;
   for (const Decisions& decisions : plans) {
-    rows.emplace_back();
-    for (const auto& decision : decisions) rows.back().push_back(dreams.action_of(decision));
+    std::vector<Action> actions;
+    for (const auto& decision : decisions) actions.push_back(dreams.action_of(decision));
+    rows.push_back(dreams.allowed(actions));
   }
   Recital recital(std::move(rows));
   std::vector<ExpectedPlan> expected;
   for (const DreamtEpisode& episode : dreams.dream(recital, plans.size(), 0))
-    expected.push_back({std::move(plans[expected.size()]), episode.reward});
+    expected.push_back({std::move(plans[expected.size()]), episode.reward, episode.by_member});
   return expected;
 }
 
