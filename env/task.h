@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/base/config.h"
 #include "core/base/json.h"
 #include "core/report/svg.h"
 #include "core/search/search_run.h"
@@ -132,11 +133,17 @@ class Tasks {
   virtual std::vector<std::string> sentences() const { return {}; }
 };
 
+/// Whether results are measured end to end on hardware; automatic: where costs or rewards are.
+enum class Measuring { kAuto, kAlways, kNever };
+inline EnumNames<Measuring> enum_names(Measuring) {
+  return {{Measuring::kAuto, "auto"}, {Measuring::kAlways, "always"}, {Measuring::kNever, "never"}};
+}
+
 /// How tasks are made.
 struct TaskPlan {
-  uint64_t seed = 0;     ///< of verification
-  bool measure = false;  ///< solutions will be measured
-  double horizons = 1;   ///< episodes last so many times the environment's horizon
+  uint64_t seed = 0;  ///< of verification
+  Measuring measure = Measuring::kNever;
+  double horizons = 1;  ///< episodes last so many times the environment's horizon
 };
 
 /// Those of any environment: its start states, no solutions.

@@ -57,7 +57,7 @@ class StartEvaluation {
   StartReport run(const std::vector<ChosenSolver>& solvers) {
     for (const ChosenSolver& solver : solvers) compete(solver);
     for (size_t i = 0; i < solutions_.size(); ++i) verify_and_write(i);
-    if (config_.measure) measure();
+    if (config_.measure != Measuring::kNever) measure();
     describe();
     return std::move(report_);
   }

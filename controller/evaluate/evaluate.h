@@ -19,7 +19,7 @@ struct EvaluationConfig {
   int64_t seeds = 3;
   int64_t samples = 16;
   double horizons = 1;
-  bool measure = true;
+  Measuring measure = Measuring::kAuto;
   int64_t rounds = 30;
 
   template <class V>
@@ -31,7 +31,10 @@ struct EvaluationConfig {
         "Episodes end after so many horizons of the environment; 2 where it is much larger than "
         "those of training, so that one may end before the policy is done",
         between(1, 100));
-    v.field("measure", measure, "Measure starts and results end to end, where that can be done");
+    v.field(
+        "measure", measure,
+        "Measure starts and results end to end, where that can be done: always, never, or auto: "
+        "where costs or rewards are measured on this machine, or one is named");
     v.field("rounds", rounds, "Interleaved rounds of these measurements", at_least(2));
   }
 };

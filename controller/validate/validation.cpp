@@ -75,7 +75,7 @@ RealJudge::RealJudge(std::shared_ptr<Environment> environment, std::shared_ptr<E
       world_(std::move(world)),
       config_(config),
       seed_(seed) {
-  if (config_.measure == MeasureValidation::kAlways && !environment_->spec().measurable)
+  if (config_.measure == Measuring::kAlways && !environment_->spec().measurable)
     throw InputError(
         "validation.measure=always: the environment '{}' has nothing that can be measured end to "
         "end",
@@ -83,9 +83,9 @@ RealJudge::RealJudge(std::shared_ptr<Environment> environment, std::shared_ptr<E
 }
 
 bool RealJudge::measures() const {
-  if (config_.measure == MeasureValidation::kAuto)
+  if (config_.measure == Measuring::kAuto)
     return !environment_->spec().deterministic && environment_->spec().measurable;
-  return config_.measure == MeasureValidation::kAlways;
+  return config_.measure == Measuring::kAlways;
 }
 
 Validation RealJudge::validate(Policy& policy, int64_t update) {

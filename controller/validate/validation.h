@@ -5,23 +5,15 @@
 
 #include "controller/train/dream_train.h"
 #include "controller/validate/dream_check.h"
+#include "env/task.h"
 
 namespace reverie {
-
-/// Whether validation measures end to end; automatic: where the environment's costs or rewards are
-/// measured, and whole graphs can be.
-enum class MeasureValidation { kAuto, kAlways, kNever };
-inline EnumNames<MeasureValidation> enum_names(MeasureValidation) {
-  return {{MeasureValidation::kAuto, "auto"},
-          {MeasureValidation::kAlways, "always"},
-          {MeasureValidation::kNever, "never"}};
-}
 
 struct ValidationConfig {
   int64_t sampled = 4;
   int64_t dreams = 2;
   double temperature = 1;
-  MeasureValidation measure = MeasureValidation::kAuto;
+  Measuring measure = Measuring::kAuto;
 
   template <class V>
   void fields(V& v) {

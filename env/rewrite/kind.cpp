@@ -78,11 +78,14 @@ RewriteTasks::RewriteTasks(const EnvironmentConfig& config, const RewriteTaskCon
   context_->cost = make_cost_model(rewrite.cost);
   context_->environment = rewrite.environment;
   context_->environment.horizon = config.horizon;
-  if (rewrite.environment.reward == RewardKind::kMeasuredEveryK)
-    context_->environment.reward = RewardKind::kRuntime;
   context_->how = how;
   context_->plan = plan;
-  if (plan.measure) machine_ = machine_beside(how.machine, context_->cost->name())->info();
+  if (rewrite.environment.reward == RewardKind::kMeasuredEveryK) {
+    context_->environment.reward = RewardKind::kRuntime;
+    if (plan.measure == Measuring::kAuto) context_->plan.measure = Measuring::kAlways;
+  }
+  if (context_->unmeasured().empty())
+    machine_ = machine_beside(how.machine, context_->cost->name())->info();
   std::vector<std::string> names;
   std::vector<StartState> starts;
   for (const std::string& path : config.inputs) {
@@ -112,6 +115,8 @@ std::vector<std::string> RewriteTasks::sentences() const {
         fmt::format("Measured times are end to end on {} ({}), in interleaved rounds; a "
                     "gain is paired with the original of the same round.",
                     machine_->device, machine_->library));
+  else
+    all.push_back(fmt::format("No graph was timed as a whole: {}.", context_->unmeasured()));
   all.push_back("Every result was compared with the original on random inputs.");
   return all;
 }

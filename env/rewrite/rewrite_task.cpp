@@ -108,6 +108,13 @@ RewriteSolution::RewriteSolution(Graph graph, const Cost& cost, std::vector<Rewr
       cost(cost),
       rewrites(std::move(rewrites)) {}
 
+std::string RewriteTaskContext::unmeasured() const {
+  if (plan.measure == Measuring::kNever) return "that was not asked for";
+  if (plan.measure == Measuring::kAlways || !how.machine.empty() || is_machine(cost->name()))
+    return "";
+  return fmt::format("costs by {} are not measured on this machine", cost->name());
+}
+
 RewriteTask::RewriteTask(std::string path, std::string name, ImportedModel model,
                          std::shared_ptr<const RewriteTaskContext> context)
     : path_(std::move(path)),
@@ -181,6 +188,7 @@ Artifact RewriteTask::write(const Solution& solution, const std::string& solver,
 
 Measurements RewriteTask::measure(std::span<const std::shared_ptr<const Solution>> solutions,
                                   int64_t rounds) const {
+  if (std::string why = context_->unmeasured(); !why.empty()) return {{}, std::move(why)};
   const std::string machine = machine_name_beside(context_->how.machine, cost_->name());
   if (has_opaque_node(model_.graph) && !machine_runs_files(machine))
     return {{}, machine + " cannot run operators that are carried through untouched"};

@@ -28,6 +28,9 @@ struct RewriteTaskContext {
   RewriteEnvConfig environment;
   RewriteTaskConfig how;
   TaskPlan plan;
+
+  /// Why results are not measured, for a person; empty: they are.
+  std::string unmeasured() const;
 };
 
 /// One model. Results are compared with the original on random inputs and written as ONNX.

@@ -323,7 +323,7 @@ TEST_F(EvaluateSolutionsTest, WithoutASolutionOfEachNothingIsMeasured) {
 
 TEST_F(EvaluateSolutionsTest, NothingIsMeasuredWhereThatIsNotWanted) {
   EvaluationConfig config = quick();
-  config.measure = false;
+  config.measure = Measuring::kNever;
   evaluated_with(empty_, config);
   EXPECT_THAT(task_.measured, SizeIs(0));
 }

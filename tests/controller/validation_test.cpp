@@ -77,7 +77,7 @@ Judged judged(std::shared_ptr<Environment> environment, const ValidationConfig& 
   return result;
 }
 
-Judged judged(bool deterministic, MeasureValidation measure, bool measurable = true) {
+Judged judged(bool deterministic, Measuring measure, bool measurable = true) {
   ValidationConfig config;
   config.sampled = 3;
   config.measure = measure;
@@ -85,8 +85,8 @@ Judged judged(bool deterministic, MeasureValidation measure, bool measurable = t
 }
 
 TEST(ValidationTest, WhatIsMeasuredDecides) {
-  const Judged by_cost = judged(true, MeasureValidation::kNever);
-  const Judged measured = judged(true, MeasureValidation::kAlways);
+  const Judged by_cost = judged(true, Measuring::kNever);
+  const Judged measured = judged(true, Measuring::kAlways);
   EXPECT_GT(by_cost.validation.score.average, 0);
   EXPECT_NEAR(measured.validation.score.average, by_cost.validation.score.average / 2, 1e-9);
   EXPECT_NEAR(measured.validation.score.found, by_cost.validation.score.found / 2, 1e-9);
@@ -141,11 +141,10 @@ TEST(ValidationTest, TheBestEpisodeDoesNotCountWhereItIsLuck) {
 }
 
 TEST(ValidationTest, ItMeasuresByItselfWhereTheEnvironmentDoes) {
-  EXPECT_EQ(judged(true, MeasureValidation::kAuto).counters.measurements, 0);
-  EXPECT_EQ(judged(false, MeasureValidation::kAuto).counters.measurements, 16);
-  EXPECT_EQ(judged(false, MeasureValidation::kNever).counters.measurements, 0);
-  EXPECT_EQ(judged(false, MeasureValidation::kAuto, false).counters.measurements, 0)
-      << "nor can it";
+  EXPECT_EQ(judged(true, Measuring::kAuto).counters.measurements, 0);
+  EXPECT_EQ(judged(false, Measuring::kAuto).counters.measurements, 16);
+  EXPECT_EQ(judged(false, Measuring::kNever).counters.measurements, 0);
+  EXPECT_EQ(judged(false, Measuring::kAuto, false).counters.measurements, 0) << "nor can it";
 }
 
 TEST(ValidationTest, ReplayedDreamsChooseNothingAndCostRealSteps) {
@@ -162,7 +161,7 @@ TEST(ValidationTest, ReplayedDreamsChooseNothingAndCostRealSteps) {
 
 TEST(ValidationTest, AnEnvironmentWithNothingToMeasureIsRefused) {
   ValidationConfig config;
-  config.measure = MeasureValidation::kAlways;
+  config.measure = Measuring::kAlways;
   const auto toy = std::make_shared<ToyEnvironment>(kToy);
   EXPECT_THROW(RealJudge(toy, nullptr, nullptr, config, 1), InputError)
       << "before anything is learned";

@@ -75,7 +75,7 @@ learn dream_train others --world world_on/world.pt --policy policy/policy.pt --o
 mkdir twin
 cp model.onnx twin/
 twins() {
-  learn evaluate model.onnx twin/model.onnx --policy "$1" --out twins --seed 1 --set evaluate.measure=false \
+  learn evaluate model.onnx twin/model.onnx --policy "$1" --out twins --seed 1 --set evaluate.measure=never \
     --set evaluate.seeds=1 --set evaluate.samples=1 --solvers random,greedy,rulelist:2,taso:5 --quiet \
     "${@:2}"
 }

@@ -351,8 +351,8 @@ TEST(KindsWithoutInputs, HaveATaskForEachStart) {
     ++kinds;
     EnvironmentConfig config;
     config.kind = kind->name();
-    const auto tasks = kind->tasks(config, {}, {1, true, 1});
-    const auto longer = kind->tasks(config, {}, {1, true, 2});
+    const auto tasks = kind->tasks(config, {}, {1, Measuring::kAlways, 1});
+    const auto longer = kind->tasks(config, {}, {1, Measuring::kAlways, 2});
     ASSERT_THAT(tasks->tasks(), SizeIs(static_cast<size_t>(tasks->spec().start_states())));
     EXPECT_EQ(longer->spec().horizon, 2 * tasks->spec().horizon);
     for (size_t i = 0; i < tasks->tasks().size(); ++i) {

@@ -183,6 +183,36 @@ TEST_F(SymbolicTaskTest, DimensionsThatAreFixedAreNamed) {
                             "assumed for it in the files of greedy.")));
 }
 
+TEST_F(RewriteTaskTest, ByItselfItMeasuresWhereCostsOrRewardsAreMeasured) {
+  const auto said = [&](Measuring measure) { return tasks({1, measure, 1})->sentences(); };
+  const auto measures = ::testing::Contains(HasSubstr("end to end on"));
+  const auto says_why = ::testing::Contains(
+      "No graph was timed as a whole: costs by roofline:t4 are not measured on this machine.");
+  EXPECT_THAT(said(Measuring::kAuto), says_why);
+  EXPECT_EQ(tasks({1, Measuring::kAuto, 1})->measured_with(), "");
+  EXPECT_THAT(said(Measuring::kAlways), measures);
+  how_.of<RewriteTaskConfig>().machine = "cpu";
+  EXPECT_THAT(said(Measuring::kAuto), measures);
+  EXPECT_THAT(said(Measuring::kNever), ::testing::Not(measures));
+  how_.of<RewriteTaskConfig>().machine = "";
+  config_.of<RewriteConfig>().environment.reward = RewardKind::kMeasuredEveryK;
+  EXPECT_THAT(said(Measuring::kAuto), measures);
+  config_.of<RewriteConfig>().environment.reward = RewardKind::kRuntime;
+  config_.of<RewriteConfig>().cost = "cpu";
+  EXPECT_THAT(said(Measuring::kAuto), measures);
+}
+
+TEST_F(RewriteTaskTest, WhatIsNotMeasuredHereTellsWhy) {
+  const auto all = tasks({1, Measuring::kAuto, 1});
+  const Task& one = *all->tasks()[0];
+  const auto environment = one.environment();
+  environment->reset(0);
+  const std::vector<std::shared_ptr<const Solution>> start{one.solution(*environment)};
+  const Measurements measured = one.measure(start, 2);
+  EXPECT_THAT(measured.results, SizeIs(0));
+  EXPECT_THAT(measured.refused, HasSubstr("roofline:t4"));
+}
+
 TEST_F(RewriteTaskTest, ARewardThatMeasuresIsReplaced) {
   config_.of<RewriteConfig>().environment.reward = RewardKind::kMeasuredEveryK;
   const auto all = tasks();
@@ -193,8 +223,8 @@ TEST_F(RewriteTaskTest, ARewardThatMeasuresIsReplaced) {
 
 TEST_F(RewriteTaskTest, SaysWhatIsWrong) {
   how_.of<RewriteTaskConfig>().machine = "nowhere";
-  EXPECT_NO_THROW(tasks({1, false, 1}));
-  EXPECT_THROW(tasks({1, true, 1}), InputError);
+  EXPECT_NO_THROW(tasks({1, Measuring::kNever, 1}));
+  EXPECT_THROW(tasks({1, Measuring::kAuto, 1}), InputError);
   config_.inputs.clear();
   EXPECT_THROW(tasks(), InputError);
 }

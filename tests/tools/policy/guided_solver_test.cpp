@@ -35,7 +35,7 @@ EvaluationConfig quick() {
 
 /// A task of the tiny network under another file's name.
 struct TinyTask {
-  explicit TinyTask(const TaskPlan& plan = {3, true, 1}, const Graph* other = nullptr,
+  explicit TinyTask(const TaskPlan& plan = {3, Measuring::kAlways, 1}, const Graph* other = nullptr,
                     const ModelInfo& info = {}) {
     auto context = std::make_shared<RewriteTaskContext>();
     context->rules = tiny.rules;
@@ -172,7 +172,7 @@ TEST_F(EvaluateRewritingTest, NoMethodLivesOnWhatAnotherLookedUp) {
 }
 
 TEST(EvaluateRewriting, EpisodesLastAsManyHorizonsAsItIsTold) {
-  TinyTask usual({3, false, 1}), longer({3, false, 3});
+  TinyTask usual({3, Measuring::kNever, 1}), longer({3, Measuring::kNever, 3});
   EXPECT_EQ(longer.start->environment()->spec().horizon,
             3 * usual.start->environment()->spec().horizon);
 }
@@ -192,7 +192,7 @@ TEST(EvaluateRewriting, WhatCannotBeRunIsNotMeasured) {
                  odd.output(odd.add_node(opaque_op(), std::span(&last, 1), attributes, types)));
   ModelInfo info;
   info.opset_imports["custom"] = 1;
-  TinyTask scene({3, true, 1}, &odd, info);
+  TinyTask scene({3, Measuring::kAlways, 1}, &odd, info);
   for (const MethodBest& best : scene.evaluated(quick(), false).best)
     EXPECT_EQ(best.measured.rounds, 0) << best.method;
   EXPECT_THAT(scene.said, HasSubstr("cannot run operators that are carried through untouched"));
