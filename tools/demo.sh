@@ -4,15 +4,16 @@
 #
 #   tools/demo.sh [OUT] [--model NAME] [--cost SOURCE] [--device DEVICE] [--reverie PROGRAM]
 #
-# OUT is runs/demo, NAME squeezenet1_1 (`reverie model --help` lists them), SOURCE what the settings in
-# experiments/demo say, DEVICE where LibTorch computes (cpu). An interrupted demo goes on.
+# OUT is runs/demo, NAME squeezenet1_1 (`reverie model --help` lists them). SOURCE is cuda where the
+# program finds a GPU, else what the settings in experiments/demo say. DEVICE is where LibTorch
+# computes: cuda beside costs of cuda, if it can, else cpu. An interrupted demo goes on.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
 out=runs/demo
 model=squeezenet1_1
 cost=
-device=cpu
+device=
 reverie=
 while [[ $# -gt 0 ]]; do
   case $1 in
@@ -43,10 +44,15 @@ step() {
 }
 
 [[ -s $file ]] || "$reverie" model "$model" --out "$file"
+[[ -n $cost ]] || ! "$reverie" inspect "$file" --cost cuda &>/dev/null || cost=cuda
+if [[ -z $device ]]; then
+  device=cpu
+  [[ $cost != cuda* || $(ldd "$(realpath "$reverie")-learning") != *libtorch_cuda* ]] || device=cuda
+fi
 step rollouts collect "$file" ${cost:+--cost "$cost"}
 step encoder train_vae "$out/rollouts" --device "$device"
 step world train_mdnrnn "$out/rollouts" --encoder "$out/encoder/encoder.pt" --device "$device"
 step policy dream_train "$out/rollouts" --world "$out/world/world.pt" --device "$device"
-step report evaluate "$file" --policy "$out/policy/policy.pt" --device "$device" ${cost:+--cost "$cost"}
+step report evaluate "$file" --policy "$out/policy/policy.pt" --device "$device"
 
 printf '\nThe report: %s\n' "$(realpath "$out")/report/report.html"

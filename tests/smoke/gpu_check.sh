@@ -55,10 +55,18 @@ for name in squeezenet1_1 nasrnn; do
   folder=$(realpath out)/steps/$name
   cut -d' ' -f1 slow/steps | tr '\n' ' ' | grep -q 'model collect train_vae train_mdnrnn dream_train evaluate' ||
     fail "not the five steps: $(cat slow/steps)"
-  for step in "collect $folder/$name.onnx --cost cpu" "evaluate $folder/$name.onnx .*--device cpu --cost cpu"; do
+  for step in "collect $folder/$name.onnx --cost cpu" "evaluate $folder/$name.onnx .*--device cpu"; do
     grep -q "^$step " slow/steps || fail "no '$step' in $(cat slow/steps)"
   done
 done
+
+# The demo takes costs of a GPU where the program finds one, and else those of its settings.
+for gpu in true false; do
+  printf '#!/usr/bin/env bash\n[[ $1 != inspect ]] || exec %s\necho "$*" >>%s/slow/gpu-%s\n' $gpu "$PWD" $gpu >slow/reverie
+  "$root/tools/demo.sh" "$PWD/demo" --device cpu --reverie "$PWD/slow/reverie" >/dev/null || fail "the demo fails"
+done
+grep -q '^collect .* --cost cuda ' slow/gpu-true && ! grep -q -- --cost slow/gpu-false ||
+  fail "costs of the demo: $(grep ^collect slow/gpu-*)"
 
 # Both models on two and four streams; where that fails, so does the stage.
 mkdir streams
