@@ -119,7 +119,7 @@ def test_each_input_is_evaluated_in_a_task(model, tmp_path, executor, monkeypatc
     reverie.train_vae("rollouts", "encoder", vae={"epochs": 1})
     reverie.train_mdnrnn("rollouts", "encoder/encoder.pt", "world", mdnrnn={"epochs": 1})
     reverie.dream_train("rollouts", "world/world.pt", "policy", dream={"updates": 1})
-    how = {"solvers": ["greedy"], "evaluate": {"measure": False, "samples": 2}, **given}
+    how = {"solvers": ["greedy"], "evaluate": {"measure": "never", "samples": 2}, **given}
     whole = reverie.evaluate("Rewrite-v0", "policy/policy.pt", "whole", **how)
     parts = reverie.evaluate("Rewrite-v0", "policy/policy.pt", "parts", executor=executor, **how)
 
