@@ -60,6 +60,17 @@ LatentEpisodes encoded(const EpisodeSource& data, const Models& models, const Dr
                                [&](int done) { progress.update(done); })};
 }
 
+/// A dream that is cut short would never see a reward that comes at the end.
+void require_whole_dreams(const DreamStepConfig& config, const EnvSpec& spec) {
+  const int depth = config.dream.depth;
+  if (config.environment == LearningPlace::kDream && spec.reward_at_end &&
+      config.plan.updates > 0 && depth > 0 && depth < spec.horizon)
+    throw InputError(
+        "rewards of '{}' come at the end of an episode, after up to {} steps, and dreams end after "
+        "{}; set dream.depth=0",
+        spec.name, spec.horizon, depth);
+}
+
 class DreamStep {
  public:
   DreamStep(const EpisodeSource& data, const DreamStepConfig& config, const DreamStepRun& run)
@@ -108,7 +119,8 @@ class DreamStep {
     training_.seed = seed;
     const auto environment = place_to_learn(episodes_, models_, config_, run_);
     if (!run_.processes.is_first()) return train_policy(*environment, {}, training_);
-    RealJudge judge(run_.validation, models_.encoder, models_.world, config_.validation, seed);
+    RealJudge judge(run_.validation, models_.encoder, models_.world, config_.validation, seed,
+                    config_.environment == LearningPlace::kGreyBox);
     return train_policy(*environment, judge.judge(), training_);
   }
 
@@ -154,6 +166,7 @@ void require_fit(const DreamStepConfig& config, const Processes& processes) {
 TrainingResult run_dream_step(const EpisodeSource& data, const DreamStepConfig& config,
                               const DreamStepRun& run) {
   require_fit(config, run.processes);
+  require_whole_dreams(config, data.spec());
   return DreamStep(data, config, run).train();
 }
 

@@ -48,6 +48,22 @@ std::vector<DreamtEpisode> dream_episodes(WorldModel& world, Policy& policy, Lat
   return episodes;
 }
 
+/// Not owned: for the time of a call.
+template <class T>
+std::shared_ptr<T> lent(T& x) {
+  return {std::shared_ptr<void>(), &x};
+}
+
+std::vector<DreamtEpisode> dream_in_grey_box(std::span<const Environment* const> starts,
+                                             Encoder& encoder, WorldModel& world, Policy& policy,
+                                             bool greedy, Rng& rng) {
+  KnownStarts known;
+  for (const Environment* start : starts) known.push_back(start->known());
+  GreyBoxEnvironment grey_box(std::move(known), lent(encoder), lent(world),
+                              static_cast<int>(starts.size()));
+  return dream_in(grey_box, policy, greedy, rng);
+}
+
 /// Takes the dreamt actions for real, leaving out those that do not exist.
 void replay(Environment& environment, const DreamtEpisode& dreamt, DreamCheck& check) {
   int64_t first = -1;
@@ -121,7 +137,7 @@ Metrics DreamCheck::metrics() const {
 
 DreamCheck check_dream(Encoder& encoder, WorldModel& world, Policy& policy,
                        const Environment& prototype, std::span<const uint64_t> seeds, bool greedy,
-                       double temperature, Rng& rng, EnvCounters& counters) {
+                       double temperature, Rng& rng, EnvCounters& counters, bool in_grey_box) {
   std::vector<std::unique_ptr<Environment>> environments;
   std::vector<const Environment*> starts;
   for (const uint64_t seed : seeds) {
@@ -129,7 +145,9 @@ DreamCheck check_dream(Encoder& encoder, WorldModel& world, Policy& policy,
         environments.emplace_back(translated(prototype.fork(), world.spec().env)).get());
     environments.back()->reset(seed);
   }
-  const auto dreamt = dream_from(starts, encoder, world, policy, greedy, temperature, rng);
+  const auto dreamt = in_grey_box
+                          ? dream_in_grey_box(starts, encoder, world, policy, greedy, rng)
+                          : dream_from(starts, encoder, world, policy, greedy, temperature, rng);
   DreamCheck check;
   for (size_t i = 0; i < dreamt.size(); ++i) {
     replay(*environments[i], dreamt[i], check);

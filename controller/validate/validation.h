@@ -59,11 +59,13 @@ RealEpisodes play_for_real(const Environment& environment, std::shared_ptr<Encod
 /// and midway between the greedy episode and the mean of the sampled ones
 /// (ValidationScore::average). The latter alone counts where the environment is stochastic.
 /// Improvements are of costs, or where `measure` says so of what is measured end to end. The parts
-/// of these and replayed dreams, where there are any, are reported beside it.
+/// of these and replayed dreams (`in_grey_box`: those of known dynamics), where there are any, are
+/// reported beside it.
 class RealJudge {
  public:
   RealJudge(std::shared_ptr<Environment> environment, std::shared_ptr<Encoder> encoder,
-            std::shared_ptr<WorldModel> world, const ValidationConfig& config, uint64_t seed);
+            std::shared_ptr<WorldModel> world, const ValidationConfig& config, uint64_t seed,
+            bool in_grey_box = false);
 
   /// Metrics with "measured" in their names are there when it measures.
   Validation validate(Policy& policy, int64_t update);
@@ -79,6 +81,7 @@ class RealJudge {
   std::shared_ptr<WorldModel> world_;
   ValidationConfig config_;
   uint64_t seed_;
+  bool in_grey_box_;
   EnvCounters counters_;
 };
 
