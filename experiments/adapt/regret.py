@@ -36,9 +36,9 @@ def method_of(line):
     tries = f"-{line['setting']}" if line.get("setting") else ""
     if not without:
         return line["method"] + tries
-    if before:
-        return before.rstrip("_") + tries
     kind = "start" if left_out.startswith("0") else "network"
+    if before:
+        return before.rstrip("_") + ("-network" if kind == "network" else "") + tries
     return kind + ("-first" if line["seed"] == 11 else "") + tries
 
 
@@ -48,7 +48,8 @@ def regrets():
         "digits-fixed": {table: [regret] for table, regret in FIXED_DIGITS.items()},
         "fixed": {table: [regret] for table, regret in FIXED.items()}
     }
-    for name in ("transfer", "searches", "memory", "scenario", "constant", "digits", "no_curve"):
+    for name in ("transfer", "grey", "searches", "memory", "gp", "scenario", "constant", "digits",
+                 "no_curve"):
         for line in map(json.loads, gzip.open(FOLDER / f"{name}.jsonl.gz", "rt")):
             digits = "digits-" if line["model"] in DIGITS else ""
             methods = [digits + method_of(line)]
