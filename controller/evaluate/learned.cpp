@@ -145,14 +145,14 @@ ReportTable world_table(const EvaluationReport& report) {
   if (report.world.open_loop.empty()) return {};
   ReportTable table = {
       {"steps ahead", "starts", "latents, deviations (copy)", "sum of rewards (its size)",
-       "rank correlation of rewards", "valid actions, wrong for each that changes (copy: 1)",
-       "F1 of actions there (copy)"},
+       "rank of rewards within a start (by step)",
+       "valid actions, wrong for each that changes (copy: 1)", "F1 of actions there (copy)"},
       {}};
   for (const OpenLoopRow& row : report.world.open_loop)
     table.rows.push_back(
         {horizon_text(row), fmt::format("{}", row.starts),
          beside(row.latent_error, row.latent_error_copy),
-         beside(row.reward_error, row.reward_magnitude), fmt::format("{:.2f}", row.reward_rank),
+         beside(row.reward_error, row.reward_magnitude), beside(row.rank_within, row.rank_by_step),
          fmt::format("{:.3f}", row.change_error), beside(row.present_f1, row.present_f1_copy)});
   return table;
 }

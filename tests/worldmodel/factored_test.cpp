@@ -283,7 +283,36 @@ TEST_F(Factored, AWholeEpisodeHasTheRewardThatEndsIt) {
   const auto rows = open_loop(all, {last}, *untrained(), {});
   ASSERT_EQ(rows.size(), 1u);
   EXPECT_NEAR(rows[0].reward_magnitude, std::abs(sum), 1e-3);
-  EXPECT_EQ(rows[0].reward_rank, 0) << "one episode has no order";
+  EXPECT_EQ(rows[0].rank_within, 0) << "one episode has no order";
+}
+
+/// Rewards that rise with the step and, far more, with the start state.
+MemoryEpisodes with_rewards_by_step(const MemoryEpisodes& data, int starts) {
+  MemoryEpisodes changed(data.spec());
+  for (int state = 0; state < data.state_count(); ++state) changed.add_state(data.state(state));
+  for (size_t i = 0; i < data.episodes().size(); ++i) {
+    Episode episode = data.episodes()[i];
+    episode.start_graph = static_cast<int32_t>(i) % starts;
+    for (size_t t = 0; t < episode.steps.size(); ++t)
+      episode.steps[t].reward = static_cast<float>(t) + 100.0f * static_cast<float>(i % starts);
+    changed.add_episode(std::move(episode), data.split(static_cast<int>(i)));
+  }
+  return changed;
+}
+
+TEST_F(Factored, RanksAreTakenWithinAStartBesideWhatTheStepAloneTells) {
+  const auto rows_of = [&](int starts) {
+    const MemoryEpisodes changed = with_rewards_by_step(data, starts);
+    const LatentEpisodes all(changed, encode_states(changed, encoder));
+    return open_loop(all, changed.episodes_in(Split::kTest), *untrained(), {1});
+  };
+  for (const int starts : {1, 4}) {
+    const OpenLoopRow row = rows_of(starts).front();
+    EXPECT_GT(row.rank_by_step, 0.9) << "within a start the step tells all, of " << starts;
+    EXPECT_LT(std::abs(row.rank_within), 0.6) << "M was never trained";
+  }
+  const int alone = static_cast<int>(data.episodes().size());
+  EXPECT_EQ(rows_of(alone).back().rank_within, 0) << "whole episodes, each alone in its start";
 }
 
 TEST_F(Factored, LearnsCountsAndRewardsOfTheToy) {
@@ -293,7 +322,7 @@ TEST_F(Factored, LearnsCountsAndRewardsOfTheToy) {
   ASSERT_EQ(rows.size(), 4u);
   EXPECT_LT(rows[0].count_error, 0.1 * rows[0].count_error_copy);
   EXPECT_LT(rows[0].reward_error, 0.1 * rows[0].reward_magnitude);
-  EXPECT_GT(rows[0].reward_rank, 0.9);
+  EXPECT_GT(rows[0].rank_within, 0.9);
   EXPECT_LT(rows[0].latent_error, 0.5 * rows[0].latent_error_copy);
   EXPECT_LT(rows[0].change_error, 0.1);
   EXPECT_GT(rows[0].absent_f1, 0.98);

@@ -34,13 +34,47 @@ double change_error(const torch::Tensor& predicted, const torch::Tensor& real,
   return changed == 0 ? 0 : predicted.ne(real).sum().item<double>() / changed;
 }
 
-double rank_correlation(const torch::Tensor& a, const torch::Tensor& b) {
-  const auto list = [](const torch::Tensor& x) {
-    const auto values = x.to(torch::kCPU, torch::kDouble).contiguous();
-    return std::vector<double>(values.data_ptr<double>(),
-                               values.data_ptr<double>() + values.numel());
-  };
-  return spearman(list(a), list(b));
+std::vector<double> list_of(const torch::Tensor& x) {
+  const auto values = x.to(torch::kCPU, torch::kDouble).contiguous();
+  return {values.data_ptr<double>(), values.data_ptr<double>() + values.numel()};
+}
+
+/// Within each group [n] of two at least, weighted by its pairs; 0 where there is none.
+double rank_within(const torch::Tensor& a, const torch::Tensor& b, const torch::Tensor& group) {
+  std::map<double, std::pair<std::vector<double>, std::vector<double>>> groups;
+  const std::vector<double> left = list_of(a), right = list_of(b), of = list_of(group);
+  for (size_t i = 0; i < of.size(); ++i) {
+    groups[of[i]].first.push_back(left[i]);
+    groups[of[i]].second.push_back(right[i]);
+  }
+  double sum = 0, pairs = 0;
+  for (const auto& [start, values] : groups) {
+    const auto count = static_cast<double>(values.first.size());
+    if (count < 2) continue;
+    sum += count * (count - 1) * spearman(values.first, values.second);
+    pairs += count * (count - 1);
+  }
+  return pairs > 0 ? sum / pairs : 0;
+}
+
+/// The start state of each episode of a data set.
+torch::Tensor starts_of(const EpisodeSource& data) {
+  std::vector<int64_t> starts;
+  for (const Episode& episode : data.episodes()) starts.push_back(episode.start_graph);
+  return torch::tensor(starts, torch::kInt64);
+}
+
+/// Mean reward of each of `steps` steps in training; 0 where no episode is as long.
+torch::Tensor rewards_by_step(const EpisodeSource& data, int64_t steps) {
+  auto sums = torch::zeros({steps}), counts = torch::zeros({steps});
+  for (const int index : data.episodes_in(Split::kTrain)) {
+    const auto& taken = data.episodes()[static_cast<size_t>(index)].steps;
+    for (int64_t t = 0; t < std::min<int64_t>(steps, std::ssize(taken)); ++t) {
+      sums.data_ptr<float>()[t] += taken[static_cast<size_t>(t)].reward;
+      counts.data_ptr<float>()[t] += 1;
+    }
+  }
+  return sums / counts.clamp_min(1);
 }
 
 double average(const torch::Tensor& x) { return x.to(torch::kDouble).mean().item<double>(); }
@@ -71,7 +105,10 @@ class OpenLoop {
         rewards_(batch_.valid.sum(1).index_select(0, row_) - starts_.steps),
         state_(starts_.state),
         reached_{starts_.state.latents, torch::zeros_like(starts_.reward), {}, starts_.mask},
-        real_sum_(torch::zeros_like(starts_.reward)) {}
+        real_sum_(torch::zeros_like(starts_.reward)),
+        start_state_(starts_of(data.data()).to(world.device()).index_select(0, starts_.episode)),
+        by_step_(rewards_by_step(data.data(), batch_.steps()).to(world.device())),
+        step_sum_(torch::zeros_like(starts_.reward)) {}
 
   std::vector<OpenLoopRow> run(const std::vector<int>& steps) {
     std::vector<OpenLoopRow> rows;
@@ -112,6 +149,7 @@ class OpenLoop {
     reached_ = choose_rows(running, next, reached_);
     reached_.reward = sum;
     real_sum_ = real_sum_ + at(batch_.reward, t) * paid;
+    step_sum_ = step_sum_ + by_step_.index_select(0, t) * paid;
   }
 
   double latent_error(const Latents& predicted, const Latents& real) const {
@@ -144,7 +182,8 @@ class OpenLoop {
     row.latent_error_copy = latent_error(select_rows(starts_.state.latents, rows), real_latents);
     row.reward_error = average(take(reached_.reward - real_sum_).abs());
     row.reward_magnitude = average(take(real_sum_).abs());
-    row.reward_rank = rank_correlation(take(reached_.reward), take(real_sum_));
+    row.rank_within = rank_within(take(reached_.reward), take(real_sum_), take(start_state_));
+    row.rank_by_step = rank_within(take(step_sum_), take(real_sum_), take(start_state_));
     row.count_error = average((counts - real).abs());
     row.count_error_copy = average((copied - real).abs());
     row.change_error =
@@ -166,6 +205,8 @@ class OpenLoop {
   LatentState state_;
   WorldPrediction reached_;  // its reward the sum so far
   torch::Tensor real_sum_;
+  torch::Tensor start_state_;         // of each start's episode
+  torch::Tensor by_step_, step_sum_;  // what a table of rewards by step says, and its sum so far
 };
 
 template <class Visit>
@@ -174,7 +215,8 @@ void visit_columns(Visit&& visit) {
   visit("latent_error_copy", &OpenLoopRow::latent_error_copy);
   visit("reward_error", &OpenLoopRow::reward_error);
   visit("reward_magnitude", &OpenLoopRow::reward_magnitude);
-  visit("reward_rank", &OpenLoopRow::reward_rank);
+  visit("rank_within", &OpenLoopRow::rank_within);
+  visit("rank_by_step", &OpenLoopRow::rank_by_step);
   visit("count_error", &OpenLoopRow::count_error);
   visit("count_error_copy", &OpenLoopRow::count_error_copy);
   visit("change_error", &OpenLoopRow::change_error);
@@ -243,16 +285,16 @@ Json open_loop_json(const std::vector<OpenLoopRow>& rows) {
 
 std::string open_loop_table(const std::vector<OpenLoopRow>& rows) {
   std::string table =
-      fmt::format("{:>3} {:>6}  {:>15}  {:>15}  {:>5}  {:>15}  {:>8}  {:>15}  {:>15}\n", "k",
-                  "starts", "latent (copy)", "reward (|sum|)", "rank", "counts (copy)", "changes",
-                  "F1 there (copy)", "F1 none (copy)");
+      fmt::format("{:>3} {:>6}  {:>15}  {:>15}  {:>14}  {:>15}  {:>8}  {:>15}  {:>15}\n", "k",
+                  "starts", "latent (copy)", "reward (|sum|)", "rank (by step)", "counts (copy)",
+                  "changes", "F1 there (copy)", "F1 none (copy)");
   for (const OpenLoopRow& row : rows)
     table += fmt::format(
-        "{:>3} {:>6}  {:>6.3f} ({:>6.3f})  {:>6.3f} ({:>6.3f})  {:>5.2f}  "
+        "{:>3} {:>6}  {:>6.3f} ({:>6.3f})  {:>6.3f} ({:>6.3f})  {:>6.2f} ({:>5.2f})  "
         "{:>6.3f} ({:>6.3f})  {:>8.3f}  {:>6.4f} ({:>6.4f})  {:>6.4f} ({:>6.4f})\n",
         row.k > 0 ? std::to_string(row.k) : "all", row.starts, row.latent_error,
-        row.latent_error_copy, row.reward_error, row.reward_magnitude, row.reward_rank,
-        row.count_error, row.count_error_copy, row.change_error, row.present_f1,
+        row.latent_error_copy, row.reward_error, row.reward_magnitude, row.rank_within,
+        row.rank_by_step, row.count_error, row.count_error_copy, row.change_error, row.present_f1,
         row.present_f1_copy, row.absent_f1, row.absent_f1_copy);
   return table;
 }

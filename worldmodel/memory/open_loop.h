@@ -18,8 +18,11 @@ struct OpenLoopRow {
   double latent_error_copy = 0;
   double reward_error = 0;      ///< mean |predicted - real| sum of k rewards, or of the episode's
   double reward_magnitude = 0;  ///< mean |real sum|, the error of predicting 0
-  double reward_rank = 0;       ///< rank correlation (Spearman) of predicted and real sums
-  double count_error = 0;       ///< mean |predicted - real| count, NO-OP aside
+  /// Rank correlation (Spearman) of predicted and real sums within a start state, on the mean over
+  /// pairs; and that of a table of mean training rewards by step, which knows nothing else.
+  double rank_within = 0;
+  double rank_by_step = 0;
+  double count_error = 0;  ///< mean |predicted - real| count, NO-OP aside
   double count_error_copy = 0;
   /// Wrong counts, by entity, for each that differs from the start's, NO-OP aside: 1 is what
   /// copying gives; 0 where none differs. Most never change and are right in any case; here they
