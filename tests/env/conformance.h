@@ -478,7 +478,7 @@ inline void check_known(const Environment& env, KnownDynamics& known) {
 TEST_P(EnvironmentConformance, KnownDynamicsAndRealStepsAgree) {
   auto env = make();
   env->reset(0);
-  EXPECT_EQ(env->known() != nullptr, env->spec().knows_dynamics);
+  ASSERT_EQ(env->known() != nullptr, env->spec().knows_dynamics);
   if (!env->spec().knows_dynamics) {
     EXPECT_TRUE(env->spec().learned.empty());
     GTEST_SKIP() << "does not know its dynamics";
