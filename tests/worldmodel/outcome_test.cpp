@@ -41,8 +41,9 @@ int32_t add_state(MemoryEpisodes& data, std::vector<float> targets) {
 }
 
 /// Episodes of two steps. The first leads to x, and to a learned column that is 2 x above what it
-/// was; the second to its end, where the reward is 3 x and a level that only the start decides.
-MemoryEpisodes episodes_of_levels(int count) {
+/// was, or what nobody can know; the second to its end, where the reward is 3 x and a level that
+/// only the start decides.
+MemoryEpisodes episodes_of_levels(int count, bool unknowable = false) {
   MemoryEpisodes data(spec_of_levels());
   Rng rng(4);
   for (int i = 0; i < count; ++i) {
@@ -51,7 +52,7 @@ MemoryEpisodes episodes_of_levels(int count) {
     const float x = static_cast<float>(rng.uniform(-1, 1));
     const float level = 100.0f * static_cast<float>(episode.start_graph);
     const float before = static_cast<float>(rng.uniform(-1, 1));
-    const float after = before + 2 * x;
+    const float after = before + (unknowable ? static_cast<float>(rng.uniform(-1, 1)) : 2 * x);
     episode.steps.resize(2);
     episode.steps[0].state = add_state(data, {0, 0, before});
     episode.steps[1].state = add_state(data, {0.5f, x, after});
@@ -86,6 +87,15 @@ TEST(Outcome, LearnsChangesOfLearnedColumnsFromThoseBeforeTheStep) {
     const auto said = outcome->predict(torch::tensor({{0.5f, x, 0.3f}}));
     EXPECT_NEAR(said.learned[0][0].item<float>(), 0.3f + 2 * x, 0.25f) << x;
   }
+}
+
+TEST(Outcome, IsNotShownWhatTheStepTells) {
+  OutcomeConfig config = exact();
+  config.weight_decay = 0.5;
+  auto outcome = train_outcome(episodes_of_levels(900, /*unknowable=*/true), config, 1);
+  const auto said = outcome->predict(torch::tensor({{0.5f, 0.1f, 0.8f}, {0.5f, 0.1f, -0.8f}}));
+  EXPECT_NEAR((said.learned[0][0] - said.learned[1][0]).item<float>(), 1.6f, 0.4f)
+      << "2.4, if it were";
 }
 
 TEST(Outcome, MembersDrawTheirEpisodes) {
