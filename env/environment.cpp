@@ -97,6 +97,12 @@ double Environment::measured_gain() const {
   throw InputError("the environment '{}' has nothing that can be measured end to end", spec().name);
 }
 
+std::vector<double> Environment::measured_gains(int times) const {
+  std::vector<double> gains;
+  for (int i = 0; i < times; ++i) gains.push_back(measured_gain());
+  return gains;
+}
+
 std::string Environment::describe() const {
   const GraphFeatures graph = observe().graph;
   std::vector<std::string> types, metrics;

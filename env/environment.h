@@ -220,6 +220,8 @@ class Environment {
   /// hardware (positive gains). Counts as measurements what it took. InputError where the
   /// environment is not measurable.
   virtual double measured_gain() const;
+  /// The same, measured so many times independently of each other and of what is known.
+  virtual std::vector<double> measured_gains(int times) const;
 
   virtual const EnvCounters& counters() const = 0;
   /// An independent instance in the same state, its counters at zero.

@@ -31,6 +31,9 @@ class SelectedStarts : public Environment {
   StepInfo info() const override { return inner_->info(); }
   std::vector<double> gains(int primary) const override { return inner_->gains(primary); }
   double measured_gain() const override { return inner_->measured_gain(); }
+  std::vector<double> measured_gains(int times) const override {
+    return inner_->measured_gains(times);
+  }
   std::unique_ptr<KnownDynamics> known() const override { return inner_->known(); }
   std::string describe() const override { return inner_->describe(); }
   std::string describe(const Action& action) const override { return inner_->describe(action); }

@@ -221,6 +221,9 @@ class TranslatedEnvironment : public Environment {
     return gains;
   }
   double measured_gain() const override { return inner_->measured_gain(); }
+  std::vector<double> measured_gains(int times) const override {
+    return inner_->measured_gains(times);
+  }
   std::unique_ptr<KnownDynamics> known() const override {
     auto inner = inner_->known();
     if (inner == nullptr) return nullptr;

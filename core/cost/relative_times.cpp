@@ -22,7 +22,9 @@ struct RelativeTimes::Original {
     known.emplace(hash_of(original), Known{original, 1});
   }
 
-  RelativeTime time(const Graph& rewritten) {
+  RelativeTime time(const Graph& rewritten, bool anew) {
+    if (anew && !isomorphic(graph, rewritten))
+      return {PairedTimer(graph, options).ratio(rewritten).median, 1};
     const uint64_t hash = hash_of(rewritten);
     const auto [begin, end] = known.equal_range(hash);
     for (auto entry = begin; entry != end; ++entry)
@@ -50,8 +52,8 @@ RelativeTimes::Original& RelativeTimes::find_original(const Graph& graph) {
   return *originals_.emplace(hash, std::make_unique<Original>(graph, options_))->second;
 }
 
-RelativeTime RelativeTimes::of(const Graph& original, const Graph& graph) {
-  return find_original(original).time(graph);
+RelativeTime RelativeTimes::of(const Graph& original, const Graph& graph, bool anew) {
+  return find_original(original).time(graph, anew);
 }
 
 }  // namespace reverie

@@ -15,14 +15,16 @@ struct RelativeTime {
 };
 
 /// Times graphs end to end, each in turn with its original (PairedTimer), which stays ready. A
-/// graph that was timed before is not timed again. Not for use by several threads at once.
+/// graph that was timed before is not timed again unless that is asked for. Not for use by several
+/// threads at once.
 class RelativeTimes {
  public:
   explicit RelativeTimes(const EndToEndOptions& options);
   ~RelativeTimes();
 
-  /// InputError when one of them cannot be run.
-  RelativeTime of(const Graph& original, const Graph& graph);
+  /// InputError when one of them cannot be run. `anew`: timed again, the original made ready again,
+  /// too, so that several are independent of each other; what is known stays.
+  RelativeTime of(const Graph& original, const Graph& graph, bool anew = false);
 
  private:
   struct Original;

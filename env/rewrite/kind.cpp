@@ -171,7 +171,7 @@ class RewriteKind : public EnvironmentKind {
     if (given.environment.reward != RewardKind::kMeasuredEveryK || measured_states)
       other.of<RewriteConfig>().cost = source;
     other.of<RewriteConfig>().environment.measure_every = 1;
-    return make_rewriting(other, [costs](const Graph& original, const Graph& graph) {
+    return make_rewriting(other, [costs](const Graph& original, const Graph& graph, bool) {
       const double before = running_cost(*costs, original).runtime.seconds();
       const double after = running_cost(*costs, graph).runtime.seconds();
       return RelativeTime{before > 0 ? after / before : 1, 0};

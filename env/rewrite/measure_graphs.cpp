@@ -13,12 +13,12 @@ MeasureGraph measure_graphs(const MeasureConfig& config, const std::string& cost
     std::optional<RelativeTimes> times;
   };
   return [config, cost_source, shared = std::make_shared<Shared>()](const Graph& original,
-                                                                    const Graph& graph) {
+                                                                    const Graph& graph, bool anew) {
     const std::lock_guard lock(shared->alone);
     if (!shared->times)
       shared->times.emplace(EndToEndOptions{config.repeats, config.min_seconds,
                                             machine_beside(config.machine, cost_source)});
-    return shared->times->of(original, graph);
+    return shared->times->of(original, graph, anew);
   };
 }
 

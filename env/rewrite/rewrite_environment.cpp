@@ -274,8 +274,8 @@ double RewriteEnvironment::measured_reward() {
   return fall;
 }
 
-double RewriteEnvironment::relative_time(const Graph& graph) const {
-  const RelativeTime time = shared_->measure(start().state.graph(), graph);
+double RewriteEnvironment::relative_time(const Graph& graph, bool anew) const {
+  const RelativeTime time = shared_->measure(start().state.graph(), graph, anew);
   counters_.measurements += time.measurements;
   return time.ratio;
 }
@@ -283,6 +283,14 @@ double RewriteEnvironment::relative_time(const Graph& graph) const {
 double RewriteEnvironment::measured_gain() const {
   if (!spec().measurable) return Environment::measured_gain();
   return 100 * (1 - relative_time(best_state().graph()));
+}
+
+std::vector<double> RewriteEnvironment::measured_gains(int times) const {
+  if (!spec().measurable) return Environment::measured_gains(times);
+  const RewriteState best = best_state();
+  std::vector<double> gains;
+  for (int i = 0; i < times; ++i) gains.push_back(100 * (1 - relative_time(best.graph(), true)));
+  return gains;
 }
 
 StepInfo RewriteEnvironment::info() const {

@@ -49,8 +49,10 @@ struct StartGraph {
   Graph graph;
 };
 
-/// What a rewritten graph takes beside its original, measured end to end on hardware.
-using MeasureGraph = std::function<RelativeTime(const Graph& original, const Graph& graph)>;
+/// What a rewritten graph takes beside its original, measured end to end on hardware (`anew`: as
+/// by RelativeTimes::of).
+using MeasureGraph =
+    std::function<RelativeTime(const Graph& original, const Graph& graph, bool anew)>;
 
 /// Rewrites tensor programs. Primary action: a rule of the set, in its order. An entity is a region
 /// of the graph (Regions), one for the whole graph where `region_nodes` is 0. Of each rule the
@@ -88,6 +90,7 @@ class RewriteEnvironment : public Environment {
   StepInfo info() const override;
   std::vector<double> gains(int primary) const override;
   double measured_gain() const override;
+  std::vector<double> measured_gains(int times) const override;
   std::string describe() const override;
   std::string describe(const Action& action) const override;
   const EnvCounters& counters() const override { return counters_; }
@@ -143,7 +146,7 @@ class RewriteEnvironment : public Environment {
   void rewrite(const Action& action);
   double reward(const Cost& before);
   double measured_reward();
-  double relative_time(const Graph& graph) const;
+  double relative_time(const Graph& graph, bool anew = false) const;
 
   std::shared_ptr<const Shared> shared_;
   size_t start_ = 0;

@@ -5,7 +5,8 @@
 namespace reverie {
 namespace {
 
-/// Takes a microsecond a node, and counts the graphs that are made ready.
+/// Takes a microsecond a node, and `nanoseconds` beside them, and counts the graphs that are made
+/// ready.
 class NodeClock : public Machine {
  public:
   std::string name() const override { return "nodes"; }
@@ -13,17 +14,18 @@ class NodeClock : public Machine {
   std::string profile() const override { return "cpu"; }
   std::unique_ptr<ReadyGraph> ready(const Graph& graph, const WeightSource&) override {
     struct Ready : ReadyGraph {
-      explicit Ready(int nodes) : nodes(nodes) {}
-      double seconds_of_run() override { return 1e-6 * nodes; }
+      explicit Ready(double seconds) : seconds(seconds) {}
+      double seconds_of_run() override { return seconds; }
       int fallbacks() const override { return 0; }
-      int nodes;
+      double seconds;
     };
     ++made_ready;
-    return std::make_unique<Ready>(graph.node_count());
+    return std::make_unique<Ready>(1e-6 * graph.node_count() + 1e-9 * nanoseconds);
   }
   MedianInterval time_operator(const OpSignature&, const TimingOptions&) override { return {}; }
 
   int made_ready = 0;
+  int nanoseconds = 0;
 };
 
 Graph chain(int length, const char* op = "Relu") {
@@ -60,10 +62,22 @@ TEST_F(RelativeTimesTest, AGraphIsMeasuredOnceForEachOriginal) {
       << "as many nodes, and another graph";
 }
 
+TEST_F(RelativeTimesTest, AnewTheOriginalIsMadeReadyAgainToo) {
+  const double known = times_.of(chain(9), chain(4)).ratio;
+  clock_->made_ready = 0;
+  clock_->nanoseconds = 3;
+  const RelativeTime anew = times_.of(chain(9), chain(4), true);
+  EXPECT_EQ(anew.measurements, 1);
+  EXPECT_NE(anew.ratio, known);
+  EXPECT_EQ(clock_->made_ready, 2);
+  EXPECT_EQ(times_.of(chain(9), chain(4)).ratio, known) << "what is known stays";
+}
+
 TEST_F(RelativeTimesTest, AnOriginalBesideItselfIsOneAndTakesNoMeasurement) {
   const RelativeTime time = times_.of(chain(5), chain(5));
   EXPECT_EQ(time.ratio, 1);
   EXPECT_EQ(time.measurements, 0);
+  EXPECT_EQ(times_.of(chain(5), chain(5), true).measurements, 0);
 }
 
 }  // namespace

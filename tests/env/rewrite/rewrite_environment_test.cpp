@@ -96,7 +96,7 @@ INSTANTIATE_TEST_SUITE_P(
                         [] {
                           return make(
                               {kMixed}, with_reward(RewardKind::kMeasuredEveryK),
-                              [](const Graph&, const Graph& graph) {
+                              [](const Graph&, const Graph& graph, bool) {
                                 return RelativeTime{static_cast<double>(graph.node_count()), 1};
                               });
                         }}),
@@ -184,7 +184,7 @@ TEST(RewriteRewards, MeasuredEveryKAndAtTheEnd) {
   RewriteEnvConfig config = with_reward(RewardKind::kMeasuredEveryK);
   config.measure_every = 2;
   int calls = 0;
-  const auto measure = [&calls](const Graph&, const Graph&) {
+  const auto measure = [&calls](const Graph&, const Graph&, bool) {
     return RelativeTime{1 - 0.1 * ++calls, 1};
   };
   auto env = make({{{"Sqrt", "Sqrt", "Sqrt", "Exp"}}}, config, measure);
@@ -203,7 +203,7 @@ TEST(RewriteRewards, MeasuredEveryKAndAtTheEnd) {
 TEST(RewriteRewards, AMeasuredRewardAfterAnotherEpisodeStartsAtTheOriginal) {
   RewriteEnvConfig config = with_reward(RewardKind::kMeasuredEveryK);
   config.measure_every = 1;
-  auto env = make({{{"Sqrt", "Sqrt", "Exp"}}}, config, [](const Graph&, const Graph&) {
+  auto env = make({{{"Sqrt", "Sqrt", "Exp"}}}, config, [](const Graph&, const Graph&, bool) {
     return RelativeTime{0.7, 1};
   });
   for (int episode = 0; episode < 2; ++episode) {
@@ -216,10 +216,12 @@ TEST(RewriteRewards, AMeasuredRewardAfterAnotherEpisodeStartsAtTheOriginal) {
 /// Tanh 10, Sqrt 6: climb makes 11 of the first, leap 3 of that.
 TEST(RewriteEnvironmentMeasures, TheBestStateOfTheEpisodeAgainstItsStart) {
   std::vector<std::pair<Graph, Graph>> asked;
+  std::vector<bool> asked_anew;
   auto env = make({{{"Exp"}}, {{"Tanh", "Sqrt"}}}, with_reward(RewardKind::kRuntime),
-                  [&](const Graph& original, const Graph& graph) {
+                  [&](const Graph& original, const Graph& graph, bool anew) {
                     asked.emplace_back(original, graph);
-                    return RelativeTime{0.75, 2};
+                    asked_anew.push_back(anew);
+                    return RelativeTime{1 - 0.25 * static_cast<double>(asked.size()), 2};
                   });
   env->reset(1);
   const Graph start = env->state().graph();
@@ -233,6 +235,10 @@ TEST(RewriteEnvironmentMeasures, TheBestStateOfTheEpisodeAgainstItsStart) {
   EXPECT_TRUE(isomorphic(asked[0].second, best));
   EXPECT_FALSE(isomorphic(best, env->state().graph()));
   EXPECT_EQ(env->counters().measurements, 2);
+  EXPECT_THAT(env->measured_gains(2), ::testing::ElementsAre(50, 75));
+  EXPECT_EQ(asked_anew, (std::vector<bool>{false, true, true}));
+  EXPECT_TRUE(isomorphic(asked[2].second, best));
+  EXPECT_EQ(env->counters().measurements, 6);
 }
 
 TEST(RewriteEnvironmentMeasures, NoGraphWithNodesThatCannotBeRun) {
@@ -244,7 +250,7 @@ TEST(RewriteEnvironmentMeasures, NoGraphWithNodesThatCannotBeRun) {
   graph.add_output(
       "odd", graph.output(graph.add_node(opaque_op(), std::span(&last, 1), attributes, types)));
   const std::vector<StartGraph> starts = {{"plain", chains({{"Sqrt"}})}, {"odd", graph}};
-  const auto measure = [](const Graph&, const Graph&) {
+  const auto measure = [](const Graph&, const Graph&, bool) {
     return RelativeTime{.ratio = 0.75, .measurements = 1};
   };
   RewriteEnvConfig config = with_reward(RewardKind::kRuntime);
