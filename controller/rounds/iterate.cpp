@@ -33,11 +33,14 @@ class Iteration {
         next.seconds_before = gather(round);
         next.seconds_before += fit_world(round);
         next.world = next.directory + "/world/world.pt";
-        next.policy = last_policy(round - 1);
+        next.policy = policy_;
         next.validate_start = false;  // it was validated in the round that it is from
       }
       world_ = next.world;
-      series_.add(run_dream_step(JoinedEpisodes(sources_), step_, next), next.directory);
+      const TrainingResult result = run_dream_step(JoinedEpisodes(sources_), step_, next);
+      series_.add(result, next.directory);
+      policy_ = series_.best_score().above(result.last) ? series_.best() + "/policy.pt"
+                                                        : next.directory + "/last.pt";
     }
     return series_.result();
   }
@@ -47,13 +50,10 @@ class Iteration {
     return fmt::format("{}/round-{}", run_.directory, round);
   }
 
-  /// With which a round ended.
-  std::string last_policy(int64_t round) const { return directory(round) + "/last.pt"; }
-
-  /// Lets the policy of the round before play. Returns the seconds it took.
+  /// Lets the policy that this round goes on from play. Returns the seconds it took.
   double gather(int64_t round) {
     const Stopwatch watch;
-    const TrainedPolicy last = load_trained_policy(last_policy(round - 1), run_.device);
+    const TrainedPolicy last = load_trained_policy(policy_, run_.device);
     const auto agent = make_policy_agent(last, static_cast<uint64_t>(round));
     const CollectedRound collected =
         collect_(*agent, config_.episodes, directory(round) + "/rollouts");
@@ -94,7 +94,8 @@ class Iteration {
   const DreamStepConfig& step_;
   const DreamStepRun& run_;
   const CollectRound& collect_;
-  std::string world_;  // of the last round
+  std::string world_;   // of the last round
+  std::string policy_;  // to go on from
   TrainingSeries series_;
 };
 

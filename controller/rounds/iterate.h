@@ -39,8 +39,9 @@ using CollectRound = std::function<CollectedRound(const CollectAgent& agent, int
                                                   const std::string& directory)>;
 
 /// `config.rounds` rounds. One round is run_dream_step. Otherwise round r works in `round-r` below
-/// run.directory: from the second on its policy before collects there (V stays), M goes on from the
-/// last M with all data, and C goes on in the new dream from the last C. policy.pt is that of the
+/// run.directory: from the second on C collects there (V stays), M goes on from the last M with all
+/// data, and C goes on in the new dream: as it was at the end of the round before, or where that
+/// end is below the best so far (ValidationScore::above), as it was then. policy.pt is that of the
 /// round whose validation was best, and the result is that round's, with the real work, the time
 /// and the updates of all, from the first of which its best update counts; episodes collected count
 /// as training. metrics.jsonl holds the rows of all rounds, counted on. `run.resume` goes on in the

@@ -6,12 +6,31 @@
 #include "controller/train/counters.h"
 #include "core/base/files.h"
 #include "core/base/run_time.h"
+#include "core/base/statistics.h"
 
 namespace reverie {
 namespace {
 
 /// Before the names of the best validation's metrics among a checkpoint's scores.
 const std::string kBest = "best/";
+
+void put_score(Checkpoint& checkpoint, const std::string& prefix, const ValidationScore& score) {
+  checkpoint.scores[prefix + "found"] = score.found;
+  checkpoint.scores[prefix + "score"] = score.average;
+  for (size_t i = 0; i < score.repeats.size(); ++i)
+    checkpoint.scores[fmt::format("{}repeat/{}", prefix, i)] = score.repeats[i];
+}
+
+ValidationScore get_score(const Checkpoint& checkpoint, const std::string& prefix) {
+  ValidationScore score{
+      checkpoint.scores.at(prefix + "found"), checkpoint.scores.at(prefix + "score"), {}};
+  const auto repeat = [&] {
+    return checkpoint.scores.find(fmt::format("{}repeat/{}", prefix, score.repeats.size()));
+  };
+  for (auto next = repeat(); next != checkpoint.scores.end(); next = repeat())
+    score.repeats.push_back(next->second);
+  return score;
+}
 
 /// A training run under way.
 class PolicyTraining {
@@ -114,6 +133,7 @@ class PolicyTraining {
     for (const auto& [name, value] : validation.metrics) row.emplace_back("real/" + name, value);
     count(row);
     metrics.write(result_.updates, row);
+    result_.last = validation.score;
     if (validation.score.above(result_.best)) {
       result_.best = validation.score;
       result_.best_update = result_.updates;
@@ -146,8 +166,8 @@ class PolicyTraining {
     checkpoint.kind = kind;
     checkpoint.counters["update"] = result_.updates;
     checkpoint.counters["best_update"] = result_.best_update;
-    checkpoint.scores["real_found"] = result_.best.found;
-    checkpoint.scores["real_score"] = result_.best.average;
+    put_score(checkpoint, "real_", result_.best);
+    put_score(checkpoint, "last_", result_.last);
     for (const auto& [name, value] : result_.best_metrics) checkpoint.scores[kBest + name] = value;
     put_counters(checkpoint, "training_", result_.training);
     checkpoint.counters["surrogate_steps"] = result_.surrogate_steps;
@@ -183,14 +203,14 @@ class PolicyTraining {
         throw InputError(
             "belongs to a run on other rollouts, another world model or from another policy; "
             "give another --out");
-      if (!training.scores.contains("real_found"))
-        throw InputError(
-            "is of a program that kept policies by their scores alone; give another --out");
+      if (!training.scores.contains("last_found"))
+        throw InputError("is of a program that kept policies by other scores; give another --out");
       result_.updates = training.counters.at("update");
       if (result_.updates == 0) return;
       trainer_->restore(training);
       result_.best_update = training.counters.at("best_update");
-      result_.best = {training.scores.at("real_found"), training.scores.at("real_score")};
+      result_.best = get_score(training, "real_");
+      result_.last = get_score(training, "last_");
       for (const auto& [name, value] : training.scores)
         if (name.starts_with(kBest))
           result_.best_metrics.emplace_back(name.substr(kBest.size()), value);
@@ -218,6 +238,13 @@ class PolicyTraining {
 };
 
 }  // namespace
+
+bool ValidationScore::above(const ValidationScore& other) const {
+  if (!repeats.empty() && repeats.size() == other.repeats.size())
+    return paired_difference({repeats}, {other.repeats}).low > 0;
+  if (std::abs(found - other.found) > kSameFound) return found > other.found;
+  return average > other.average;
+}
 
 TrainingResult train_policy(LatentEnvironment& environment, const PolicyJudge& judge,
                             const TrainingRun& run) {

@@ -1,10 +1,10 @@
 #pragma once
 
-#include <cmath>
 #include <functional>
 #include <limits>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "controller/train/trainer_config.h"
 #include "core/base/progress.h"
@@ -45,12 +45,13 @@ struct ValidationScore {
   /// By the best of its episodes; where the environment is stochastic it is `average`.
   double found = -std::numeric_limits<double>::infinity();
   double average = -std::numeric_limits<double>::infinity();  ///< of an episode, on the mean
+  /// Where outcomes are noisy: several, each of the same jobs or measured under the same
+  /// circumstances as that of another score in its place. Empty elsewhere.
+  std::vector<double> repeats = {};
 
-  /// `found` decides, and between equals `average`.
-  bool above(const ValidationScore& other) const {
-    if (std::abs(found - other.found) > kSameFound) return found > other.found;
-    return average > other.average;
-  }
+  /// `found` decides, and between equals `average`. Where outcomes are noisy the mean difference
+  /// of the repeats has to be above 0 with its 95% interval (paired_difference).
+  bool above(const ValidationScore& other) const;
 };
 
 /// A validation in the real environment: its score decides which policy is kept; the rest is
@@ -70,6 +71,7 @@ struct TrainingResult {
   int64_t updates = 0;
   int64_t best_update = 0;
   ValidationScore best;         ///< of the policy that is kept
+  ValidationScore last;         ///< of the last validation
   Metrics best_metrics;         ///< of the validation that was best
   double seconds = 0;           ///< of this run, what went before it was resumed included
   EnvCounters training;         ///< real work of training; zero in a dream

@@ -23,6 +23,7 @@ class TrainingSeries {
 
   /// Where the best of those added is.
   const std::string& best() const { return best_where_; }
+  const ValidationScore& best_score() const { return best_.best; }
 
   /// Real work of learning that was done between trainings.
   void add_training(const EnvCounters& counters) { training_ += counters; }

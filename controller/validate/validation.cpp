@@ -1,23 +1,20 @@
 #include "controller/validate/validation.h"
 
 #include <algorithm>
-#include <numeric>
+#include <optional>
 #include <utility>
 #include <vector>
 
 #include "core/base/error.h"
+#include "core/base/statistics.h"
 #include "worldmodel/latent/live.h"
 
 namespace reverie {
 namespace {
 
-double mean_of(const std::vector<double>& values) {
-  return std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(values.size());
-}
-
 /// Of one number per episode, on each of so many start graphs in turn.
 Gains gains_of(const std::vector<double>& values, int starts) {
-  Gains gains{mean_of(values), {values.begin(), values.begin() + starts}};
+  Gains gains{values, mean(values), {values.begin(), values.begin() + starts}};
   for (size_t i = 0; i < values.size(); ++i) {
     double& best = gains.best[i % gains.best.size()];
     best = std::max(best, values[i]);
@@ -25,18 +22,9 @@ Gains gains_of(const std::vector<double>& values, int starts) {
   return gains;
 }
 
-ValidationScore score_of(const EnvSpec& spec, const Gains& greedy, const Gains& sampled) {
-  const double average = (greedy.mean + sampled.mean) / 2;
-  if (spec.stochastic) return {average, average};
-  Gains both = greedy;
-  for (size_t i = 0; i < both.best.size(); ++i)
-    both.best[i] = std::max(both.best[i], sampled.best[i]);
-  return {both.mean_of_best(), average};
-}
-
 }  // namespace
 
-double Gains::mean_of_best() const { return mean_of(best); }
+double Gains::mean_of_best() const { return reverie::mean(best); }
 
 RealEpisodes play_for_real(const Environment& environment, std::shared_ptr<Encoder> encoder,
                            std::shared_ptr<WorldModel> world, Policy& policy, bool greedy,
@@ -61,7 +49,15 @@ RealEpisodes play_for_real(const Environment& environment, std::shared_ptr<Encod
   }
   RealEpisodes result;
   result.improvement = gains_of(gains, starts);
-  if (measure) result.measured = gains_of(measured, starts);
+  if (measure) {
+    result.measured = gains_of(measured, starts);
+    for (size_t i = 0; i < static_cast<size_t>(starts); ++i) {
+      size_t fastest = i;
+      for (size_t b = i; b < measured.size(); b += static_cast<size_t>(starts))
+        if (measured[b] > measured[fastest]) fastest = b;
+      result.fastest.push_back(live.environment(static_cast<int>(fastest)).fork());
+    }
+  }
   result.mean_return = rollout.returns().mean().item<double>();
   counters += live.counters();
   return result;
@@ -89,28 +85,65 @@ bool RealJudge::measures() const {
   return config_.measure == Measuring::kAlways;
 }
 
-Validation RealJudge::validate(Policy& policy, int64_t update) {
-  Rng rng = Rng(seed_).fork(static_cast<uint64_t>(update));
-  const RealEpisodes greedy =
-      play_for_real(*environment_, encoder_, world_, policy, true, 1, measures(), rng, counters_);
-  const EnvSpec& spec = environment_->spec();
+ValidationScore RealJudge::score_of(const RealEpisodes& greedy, const RealEpisodes& sampled) {
   const auto judged_by = measures() ? &RealEpisodes::measured : &RealEpisodes::improvement;
+  const Gains& one = greedy.*judged_by;
+  const Gains& other = sampled.*judged_by;
+  ValidationScore score;
+  score.average = (one.mean + other.mean) / 2;
+  if (environment_->spec().stochastic) {
+    score.repeats = one.episodes;
+    score.repeats.insert(score.repeats.end(), other.episodes.begin(), other.episodes.end());
+    score.found = score.average;
+    return score;
+  }
+  Gains both = one;
+  for (size_t i = 0; i < both.best.size(); ++i)
+    both.best[i] = std::max(both.best[i], other.best[i]);
+  score.found = both.mean_of_best();
+  if (!measures()) return score;
+  score.repeats = measured_anew(greedy, sampled);
+  score.found = mean(score.repeats);
+  return score;
+}
+
+std::vector<double> RealJudge::measured_anew(const RealEpisodes& greedy,
+                                             const RealEpisodes& sampled) {
+  std::vector<double> repeats(kRepeats, 0);
+  for (size_t i = 0; i < greedy.fastest.size(); ++i) {
+    const bool by_sampled = sampled.measured.best[i] > greedy.measured.best[i];
+    const Environment& fastest = *(by_sampled ? sampled : greedy).fastest[i];
+    const std::vector<double> gains = fastest.measured_gains(kRepeats);
+    for (size_t k = 0; k < repeats.size(); ++k)
+      repeats[k] += gains[k] / static_cast<double>(greedy.fastest.size());
+    counters_ += fastest.counters();
+  }
+  return repeats;
+}
+
+Validation RealJudge::validate(Policy& policy, int64_t update) {
+  const EnvSpec& spec = environment_->spec();
+  Rng rng = Rng(seed_).fork(spec.stochastic ? 0 : static_cast<uint64_t>(update));
+  const auto play = [&](bool greedily, int64_t episodes) {
+    return play_for_real(*environment_, encoder_, world_, policy, greedily, episodes, measures(),
+                         rng, counters_);
+  };
+  const RealEpisodes greedy = play(true, 1);
   Validation result{
-      score_of(spec, greedy.*judged_by, greedy.*judged_by),
-      {{"greedy_improvement", greedy.improvement.mean}, {"greedy_return", greedy.mean_return}}};
+      {}, {{"greedy_improvement", greedy.improvement.mean}, {"greedy_return", greedy.mean_return}}};
   if (measures()) result.metrics.emplace_back("greedy_measured", greedy.measured.mean);
+  std::optional<RealEpisodes> sampled;
   if (config_.sampled > 0) {
-    const RealEpisodes sampled = play_for_real(*environment_, encoder_, world_, policy, false,
-                                               config_.sampled, measures(), rng, counters_);
-    result.score = score_of(spec, greedy.*judged_by, sampled.*judged_by);
-    result.metrics.emplace_back("sampled_return", sampled.mean_return);
-    result.metrics.emplace_back("sampled_improvement", sampled.improvement.mean);
-    result.metrics.emplace_back("sampled_best_improvement", sampled.improvement.mean_of_best());
+    sampled = play(false, config_.sampled);
+    result.metrics.emplace_back("sampled_return", sampled->mean_return);
+    result.metrics.emplace_back("sampled_improvement", sampled->improvement.mean);
+    result.metrics.emplace_back("sampled_best_improvement", sampled->improvement.mean_of_best());
     if (measures()) {
-      result.metrics.emplace_back("sampled_measured", sampled.measured.mean);
-      result.metrics.emplace_back("sampled_best_measured", sampled.measured.mean_of_best());
+      result.metrics.emplace_back("sampled_measured", sampled->measured.mean);
+      result.metrics.emplace_back("sampled_best_measured", sampled->measured.mean_of_best());
     }
   }
+  result.score = score_of(greedy, sampled ? *sampled : greedy);
   if (config_.dreams == 0) return result;
   std::vector<uint64_t> seeds;
   for (int64_t i = 0; i < config_.dreams; ++i) seeds.push_back(static_cast<uint64_t>(i));

@@ -31,8 +31,9 @@ struct ValidationConfig {
   }
 };
 
-/// One number per episode, on each of so many start graphs in turn.
+/// Of one number per episode.
 struct Gains {
+  std::vector<double> episodes;  ///< on each of the start graphs in turn
   double mean = 0;
   std::vector<double> best;  ///< of each start graph's episodes
 
@@ -45,6 +46,8 @@ struct RealEpisodes {
   double mean_return = 0;
   Gains improvement;  ///< of the best feasible state over the start, percent of its objective
   Gains measured;     ///< Environment::measured_gain, where asked for
+  /// Where asked for: of each start graph, the end of the episode that measured best.
+  std::vector<std::unique_ptr<Environment>> fastest;
 };
 
 /// Plays `episodes_per_start` episodes on every start graph, all at once. InputError where
@@ -57,12 +60,17 @@ RealEpisodes play_for_real(const Environment& environment, std::shared_ptr<Encod
 /// Judges policies in the real environment, in percent of improvement by the best states of
 /// episodes, mean over start graphs: by what the best of the greedy and the sampled episodes found,
 /// and midway between the greedy episode and the mean of the sampled ones
-/// (ValidationScore::average). The latter alone counts where the environment is stochastic.
-/// Improvements are of costs, or where `measure` says so of what is measured end to end. The parts
-/// of these and replayed dreams (`in_grey_box`: those of known dynamics), where there are any, are
-/// reported beside it.
+/// (ValidationScore::average). Improvements are of costs, or where `measure` says so of what is
+/// measured end to end. The parts of these and replayed dreams (`in_grey_box`: those of known
+/// dynamics), where there are any, are reported beside it.
+///
+/// Luck: where the environment is stochastic the average alone counts, every validation plays the
+/// same seeds, and the gains of its episodes are the score's repeats. What measured best is
+/// measured kRepeats times anew: these are the repeats, and their mean is what was found.
 class RealJudge {
  public:
+  static constexpr int kRepeats = 5;
+
   RealJudge(std::shared_ptr<Environment> environment, std::shared_ptr<Encoder> encoder,
             std::shared_ptr<WorldModel> world, const ValidationConfig& config, uint64_t seed,
             bool in_grey_box = false);
@@ -75,6 +83,10 @@ class RealJudge {
 
  private:
   bool measures() const;
+  /// `sampled`: the greedy ones where there are no others.
+  ValidationScore score_of(const RealEpisodes& greedy, const RealEpisodes& sampled);
+  /// kRepeats times the mean over start graphs.
+  std::vector<double> measured_anew(const RealEpisodes& greedy, const RealEpisodes& sampled);
 
   std::shared_ptr<Environment> environment_;
   std::shared_ptr<Encoder> encoder_;

@@ -100,8 +100,8 @@ TEST(ValidationTest, WhatIsMeasuredDecides) {
     EXPECT_THAT(by_cost.metrics, Not(Contains(Key(of + "_measured"))));
   }
   EXPECT_EQ(by_cost.counters.measurements, 0);
-  EXPECT_EQ(measured.counters.measurements, 4 * (1 + 3))
-      << "the best state of each episode for real";
+  EXPECT_EQ(measured.counters.measurements, 4 * (1 + 3) + 4 * RealJudge::kRepeats)
+      << "the best state of each episode for real, and what measured best anew";
 }
 
 TEST(ValidationTest, TheBestEpisodeOfAStartGraphIsWhatAPolicyFinds) {
@@ -138,11 +138,61 @@ TEST(ValidationTest, TheBestEpisodeDoesNotCountWhereItIsLuck) {
   EXPECT_LT(plain.average, plain.found);
   EXPECT_EQ(score.found, plain.average);
   EXPECT_EQ(score.average, plain.average);
+  EXPECT_EQ(plain.repeats.size(), 0u);
+  EXPECT_EQ(score.repeats.size(), 4u * (1 + 3)) << "each episode";
+}
+
+TEST(ValidationTest, WhereOutcomesAreChanceEveryValidationPlaysTheSameSeeds) {
+  EnvSpec spec = ToyEnvironment(kToy).spec();
+  const testing::UntrainedWorld world(spec);
+  std::map<bool, int> same;
+  for (const bool stochastic : {false, true}) {
+    spec.stochastic = stochastic;
+    RealJudge judge(
+        std::make_shared<testing::RenamedEnvironment>(std::make_unique<ToyEnvironment>(kToy), spec),
+        world.encoder, world.world, {}, 5);
+    torch::manual_seed(3);
+    const auto policy = make_trainer(world.world->spec(), {}, 5);
+    const auto average = [&](int64_t update) {
+      return judge.validate(policy->policy(), update).score.average;
+    };
+    const double first = average(0);
+    for (int64_t update = 1; update < 5; ++update) same[stochastic] += average(update) == first;
+  }
+  EXPECT_LT(same[false], 4);
+  EXPECT_EQ(same[true], 4);
+}
+
+/// The first look at what an episode found is as lucky as its number of steps says; a second look
+/// is not.
+class LuckyToy : public MeasurableToy {
+ public:
+  explicit LuckyToy(const ToyConfig& config) : MeasurableToy(config, false, true) {}
+  double measured_gain() const override {
+    return MeasurableToy::measured_gain() + 100 * counters().steps;
+  }
+  std::vector<double> measured_gains(int times) const override {
+    std::vector<double> gains(static_cast<size_t>(times), MeasurableToy::measured_gain());
+    for (size_t i = 0; i < gains.size(); ++i) gains[i] += static_cast<double>(i);
+    return gains;
+  }
+  std::unique_ptr<Environment> fork() const override { return std::make_unique<LuckyToy>(*this); }
+};
+
+TEST(ValidationTest, WhatMeasuredBestIsMeasuredAnewAndLuckIsLeftBehind) {
+  ValidationConfig config;
+  const Judged lucky = judged(std::make_shared<LuckyToy>(kToy), config);
+  EXPECT_GT(lucky.metrics.at("sampled_best_measured"), 100);
+  const ValidationScore& score = lucky.validation.score;
+  ASSERT_EQ(score.repeats.size(), static_cast<size_t>(RealJudge::kRepeats));
+  EXPECT_NEAR(score.repeats[1] - score.repeats[0], 1, 1e-9) << "each the mean over start graphs";
+  EXPECT_LE(score.repeats[0], 50) << "half of what costs promise";
+  EXPECT_NEAR(score.found, score.repeats[2], 1e-9) << "their mean";
 }
 
 TEST(ValidationTest, ItMeasuresByItselfWhereTheEnvironmentDoes) {
   EXPECT_EQ(judged(true, Measuring::kAuto).counters.measurements, 0);
-  EXPECT_EQ(judged(false, Measuring::kAuto).counters.measurements, 16);
+  EXPECT_EQ(judged(false, Measuring::kAuto).counters.measurements, 36);
   EXPECT_EQ(judged(false, Measuring::kNever).counters.measurements, 0);
   EXPECT_EQ(judged(false, Measuring::kAuto, false).counters.measurements, 0) << "nor can it";
 }
