@@ -12,6 +12,7 @@
 #include "datasets/rollouts.h"
 #include "env/named_files.h"
 #include "env/selected_starts.h"
+#include "env/translated.h"
 #include "tools/collect_config.h"
 #include "tools/command.h"
 #include "tools/common.h"
@@ -67,8 +68,8 @@ EnvironmentConfig environment_config(const Collected& collected) {
   return env;
 }
 
-/// What was made again of the configuration that the rollouts hold. InputError where its start
-/// states are other ones.
+/// What was made again of the configuration that the rollouts hold, by the names that they know: a
+/// later program may have more actions. InputError where its start states are other ones.
 std::unique_ptr<Environment> checked(MadeEnvironment made, const RolloutInfo& info) {
   const std::vector<StartState>& now = made.environment->spec().starts;
   for (size_t i = 0; i < info.spec.starts.size(); ++i)
@@ -78,7 +79,7 @@ std::unique_ptr<Environment> checked(MadeEnvironment made, const RolloutInfo& in
           "folder "
           "that holds it by --inputs, or collect anew",
           info.spec.starts[i].name);
-  return std::move(made.environment);
+  return translated(std::move(made.environment), info.spec);
 }
 
 /// The environment that the rollouts were collected in, perhaps with another source of metrics.

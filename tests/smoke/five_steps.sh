@@ -53,6 +53,18 @@ grep -q 'Evaluated with seed 1 by reverie ' report/report.md || fail "the report
 "$reverie" optimize model.onnx --method taso --budget 20 --cost roofline:t4 --out better.onnx \
   --json --quiet | tail -1 | grep -q '"improvement_percent":' || fail "optimize prints no JSON"
 
+# A rule that came later than the rollouts is none of their actions, in further rounds neither.
+"$reverie" rules show squeeze_as_reshape >later.rules
+"$reverie" rules show conv_relu >my.rules
+"$reverie" rules show conv_merge >>my.rules
+"$reverie" collect model.onnx --out ruled --seed 1 --set collect.episodes=6 --set env.horizon=6 \
+  --set "env.rewrite.rules=[$here/my.rules]" --cost roofline:t4 --quiet
+learn train_vae ruled --out ruled_v --seed 1 --set vae.epochs=1 --quiet
+learn train_mdnrnn ruled --encoder ruled_v/encoder.pt --out ruled_m --seed 1 --set mdnrnn.epochs=1 --quiet
+cat later.rules >>my.rules
+learn dream_train ruled --world ruled_m/world.pt --out ruled_c --seed 1 --iterate 2 --set dream.updates=1 \
+  --set iterate.episodes=2 --set iterate.epochs=1 --quiet || fail "a later rule stops further rounds"
+
 # Choices that are left out are told.
 "$reverie" collect model.onnx --out few --set env.rewrite.max_locations=1 --set collect.episodes=1 --set env.horizon=2 \
   --cost roofline:t4 >/dev/null 2>err
