@@ -17,11 +17,6 @@ EndToEnd summary(const ReadyGraph& graph, const std::vector<double>& samples) {
           .fallbacks = graph.fallbacks()};
 }
 
-double least(const std::vector<double>& times, size_t first, size_t last) {
-  return *std::min_element(times.begin() + static_cast<std::ptrdiff_t>(first),
-                           times.begin() + static_cast<std::ptrdiff_t>(last));
-}
-
 std::vector<std::unique_ptr<ReadyGraph>> warm_graphs(const std::vector<Graph>& graphs,
                                                      Machine& machine,
                                                      const WeightSource& weights) {
@@ -33,20 +28,6 @@ std::vector<std::unique_ptr<ReadyGraph>> warm_graphs(const std::vector<Graph>& g
 }
 
 }  // namespace
-
-MedianInterval ratio_of_times(const std::vector<double>& times,
-                              const std::vector<double>& reference) {
-  REVERIE_CHECK(times.size() == reference.size() && !times.empty());
-  constexpr size_t kTogether = 3;
-  std::vector<double> ratios;
-  for (size_t first = 0; first < times.size(); first += kTogether) {
-    const size_t last = first + kTogether;
-    if (last > times.size() && !ratios.empty()) break;
-    const size_t end = std::min(last, times.size());
-    ratios.push_back(least(times, first, end) / least(reference, first, end));
-  }
-  return median_interval(ratios);
-}
 
 PairedTimer::PairedTimer(const Graph& original, const EndToEndOptions& options)
     : options_(options), original_(options.machine->ready(original.sample(0))) {
@@ -60,12 +41,13 @@ PairedTimer::PairedTimer(const Graph& original, const EndToEndOptions& options)
 MedianInterval PairedTimer::ratio(const Graph& graph) {
   const std::unique_ptr<ReadyGraph> ready = options_.machine->ready(graph.sample(0));
   for (int i = 0; i < kWarmUpRuns; ++i) original_->seconds_of_run(), ready->seconds_of_run();
-  std::vector<double> original, rewritten;
-  for (double total = 0; go_on(original, total); total += original.back() + rewritten.back()) {
-    original.push_back(original_->seconds_of_run());
-    rewritten.push_back(ready->seconds_of_run());
+  std::vector<double> ratios;
+  for (double total = 0; go_on(ratios, total);) {
+    const double original = original_->seconds_of_run(), rewritten = ready->seconds_of_run();
+    ratios.push_back(rewritten / original);
+    total += original + rewritten;
   }
-  return ratio_of_times(rewritten, original);
+  return median_interval(ratios);
 }
 
 MedianInterval PairedTimer::seconds(const Graph& graph) {
@@ -82,18 +64,19 @@ Interleaved measure_interleaved(const std::vector<Graph>& graphs, const EndToEnd
                                 const WeightSource& weights) {
   if (graphs.empty()) throw InputError("there is no graph to measure");
   const auto ready = warm_graphs(graphs, *options.machine, weights);
-  std::vector<std::vector<double>> samples(graphs.size());
+  std::vector<std::vector<double>> samples(graphs.size()), ratios(graphs.size());
   double total = 0;
   for (int round = 0; round < options.repeats || total < options.min_seconds; ++round) {
     for (size_t i = 0; i < ready.size(); ++i) {
       samples[i].push_back(ready[i]->seconds_of_run());
+      ratios[i].push_back(samples[i].back() / samples[0].back());
       total += samples[i].back();
     }
   }
   Interleaved result;
   for (size_t i = 0; i < ready.size(); ++i) {
     result.graphs.push_back(summary(*ready[i], samples[i]));
-    result.ratio_to_first.push_back(ratio_of_times(samples[i], samples[0]));
+    result.ratio_to_first.push_back(median_interval(ratios[i]));
   }
   return result;
 }

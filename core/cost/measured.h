@@ -62,17 +62,11 @@ struct EndToEnd {
       0;  ///< nodes that ran on the reference kernels, beside a device with all transfers
 };
 
-/// Of times to those of a reference in the same rounds: the median, and its 95% interval. A ratio
-/// is that of the least of three rounds each, as what else a machine does makes runs longer, never
-/// shorter. On two cores with five busy processes this was 3 to 9 times as exact (root mean square
-/// over 40 pairs of equal graphs) as ratios of single runs. Drift meets both sides of a ratio
-/// alike. What three rounds do not divide is left out, unless they are fewer.
-MedianInterval ratio_of_times(const std::vector<double>& times,
-                              const std::vector<double>& reference);
-
 struct Interleaved {
   std::vector<EndToEnd> graphs;
-  std::vector<MedianInterval> ratio_to_first;  ///< ratio_of_times, per graph
+  /// Per graph: median and 95% interval of its time divided by the first graph's time in the same
+  /// round. Drift of the machine meets all graphs of a round alike.
+  std::vector<MedianInterval> ratio_to_first;
 };
 
 /// Several graphs in turn, A B C A B C ..., for paired comparison: each compiled once, warmed up,
@@ -87,7 +81,7 @@ Interleaved measure_interleaved(const std::vector<Graph>& graphs,
 class PairedTimer {
  public:
   explicit PairedTimer(const Graph& original, const EndToEndOptions& options = {});
-  /// ratio_of_times, to the original.
+  /// Of its time and the original's: the median, and its 95% interval.
   MedianInterval ratio(const Graph& graph);
   /// That ratio times what the original took at first.
   MedianInterval seconds(const Graph& graph);

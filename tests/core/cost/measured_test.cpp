@@ -169,22 +169,11 @@ TEST(EndToEnd, PairedRatiosAreToTheFirst) {
   EXPECT_THROW(measure_interleaved({}), InputError);
 }
 
-TEST(EndToEnd, WhatDisturbsTwoRunsOfThreeDoesNotShow) {
-  const std::vector<double> calm = {1, 1, 1, 1, 1, 1, 1, 1, 1, 1};
-  const std::vector<double> disturbed = {2, 5, 9, 9, 2, 7, 8, 5, 2, 9};
-  const MedianInterval ratio = ratio_of_times(disturbed, calm);
-  EXPECT_EQ(ratio.median, 2);
-  EXPECT_EQ(ratio.high, 2);
-  EXPECT_EQ(ratio.samples, 3) << "the tenth alone is no three";
-  EXPECT_EQ(ratio_of_times(calm, disturbed).median, 0.5);
-  EXPECT_EQ(ratio_of_times({3, 4}, {1, 2}).median, 3) << "fewer than three are all there is";
-}
-
 TEST(EndToEnd, PairedTimesAreMultiplesOfTheOriginals) {
   PairedTimer timer(chain(), {.repeats = 11, .min_seconds = 0});
   for (int i = 0; i < 2; ++i) {
     const MedianInterval time = timer.seconds(chain());
-    EXPECT_EQ(time.samples, 3) << "of three runs each";
+    EXPECT_EQ(time.samples, 11);
     EXPECT_GT(time.low, 0);
     EXPECT_LE(time.low, time.median);
     EXPECT_LE(time.median, time.high);
