@@ -103,7 +103,7 @@ ValidationScore RealJudge::score_of(const RealEpisodes& greedy, const RealEpisod
   score.found = both.mean_of_best();
   if (!measures()) return score;
   score.repeats = measured_anew(greedy, sampled);
-  score.found = mean(score.repeats);
+  score.found = median(score.repeats);
   return score;
 }
 

@@ -66,7 +66,7 @@ RealEpisodes play_for_real(const Environment& environment, std::shared_ptr<Encod
 ///
 /// Luck: where the environment is stochastic the average alone counts, every validation plays the
 /// same seeds, and the gains of its episodes are the score's repeats. What measured best is
-/// measured kRepeats times anew: these are the repeats, and their mean is what was found.
+/// measured kRepeats times anew: these are the repeats, and their median is what was found.
 class RealJudge {
  public:
   static constexpr int kRepeats = 5;

@@ -1,7 +1,10 @@
 #include "core/cost/relative_times.h"
 
+#include <algorithm>
 #include <optional>
+#include <vector>
 
+#include "core/base/statistics.h"
 #include "core/ir/structural_hash.h"
 
 namespace reverie {
@@ -14,25 +17,31 @@ uint64_t hash_of(const Graph& graph) { return StructuralHash(graph).value(); }
 struct RelativeTimes::Original {
   struct Known {
     Graph graph;
-    double ratio = 1;
+    std::vector<double> ratios;  // each measured, one at least
   };
 
   Original(const Graph& original, const EndToEndOptions& options)
-      : graph(original), options(options) {
-    known.emplace(hash_of(original), Known{original, 1});
-  }
+      : graph(original), options(options) {}
 
   RelativeTime time(const Graph& rewritten, bool anew) {
-    if (anew && !isomorphic(graph, rewritten))
-      return {PairedTimer(graph, options).ratio(rewritten).median, 1};
+    if (isomorphic(graph, rewritten)) return {1, 0};
     const uint64_t hash = hash_of(rewritten);
     const auto [begin, end] = known.equal_range(hash);
-    for (auto entry = begin; entry != end; ++entry)
-      if (isomorphic(entry->second.graph, rewritten)) return {entry->second.ratio, 0};
-    if (!timer) timer.emplace(graph, options);
-    const double ratio = timer->ratio(rewritten).median;
-    known.emplace(hash, Known{rewritten, ratio});
+    const auto entry = std::find_if(
+        begin, end, [&](const auto& each) { return isomorphic(each.second.graph, rewritten); });
+    if (entry != end && !anew) return {median(entry->second.ratios), 0};
+    const double ratio = measure(rewritten, anew);
+    if (entry != end)
+      entry->second.ratios.push_back(ratio);
+    else
+      known.emplace(hash, Known{rewritten, {ratio}});
     return {ratio, 1};
+  }
+
+  double measure(const Graph& rewritten, bool anew) {
+    if (anew) return PairedTimer(graph, options).ratio(rewritten).median;
+    if (!timer) timer.emplace(graph, options);
+    return timer->ratio(rewritten).median;
   }
 
   Graph graph;

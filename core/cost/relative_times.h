@@ -23,7 +23,7 @@ class RelativeTimes {
   ~RelativeTimes();
 
   /// InputError when one of them cannot be run. `anew`: timed again, the original made ready again,
-  /// too, so that several are independent of each other; what is known stays.
+  /// too, so that several are independent of each other. Later the median of all is what is known.
   RelativeTime of(const Graph& original, const Graph& graph, bool anew = false);
 
  private:
