@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "controller/evaluate/policy_solver.h"
 #include "core/base/error.h"
 #include "env/adapt/adapt_task.h"
@@ -25,16 +27,19 @@ TrainedPolicy policy_for(const std::string& file, const Tasks& tasks) {
   return policy;
 }
 
-/// Thompson sampling among plans that M expects much of.
+/// The plan that M expects most of, or where jobs may be tried Thompson sampling among those of
+/// which it expects much.
 class DreamtPlans : public AdaptLearner {
  public:
   explicit DreamtPlans(TrainedPolicy policy)
-      : AdaptLearner("policy", "Thompson sampling among plans of its dreams"),
+      : AdaptLearner("policy", "the best plan of its dreams, or Thompson sampling among them"),
         policy_(std::move(policy)) {}
 
   Result run(const Task& task, const SearchOptions& limits, const SolverSettings&) const override {
     const auto find = [&](const AdaptStart& start, int episodes, uint64_t seed) {
-      return thompson_among(dreamt_plans(policy_, start, seed), start, episodes, seed);
+      const std::vector<ExpectedPlan> plans = dreamt_plans(policy_, start, seed);
+      if (episodes > 0) return thompson_among(plans, start, episodes, seed);
+      return std::ranges::max(plans, {}, &ExpectedPlan::gain).decisions;
     };
     return play_found(adapt_task(task), find, limits);
   }
@@ -43,25 +48,23 @@ class DreamtPlans : public AdaptLearner {
   TrainedPolicy policy_;
 };
 
-/// InputError where its dreams tell nothing of these jobs.
-void require_dreams(const std::string& file, const TrainedPolicy& policy, const Tasks& tasks) {
+/// Why its dreams tell nothing of these jobs; empty where they do.
+std::string why_no_dreams(const std::string& file, const EnvSpec& known, const EnvSpec& jobs) {
   if (config_of(file).reward != AdaptReward::kAccuracy)
-    throw InputError(
-        "{}: learned from another reward than accuracy, which trials are compared by; "
-        "leave out --episodes",
-        file);
-  if (tasks.spec().horizon > policy.spec().horizon)
-    throw InputError(
-        "{}: its dreams end after {} decisions, and these jobs have {}; leave out "
-        "--episodes",
-        file, policy.spec().horizon, tasks.spec().horizon);
+    return "learned from another reward than accuracy, which trials are compared by";
+  if (jobs.horizon > known.horizon)
+    return fmt::format("its dreams end after {} decisions, and these jobs have {}", known.horizon,
+                       jobs.horizon);
+  return "";
 }
 
 std::shared_ptr<const Solver> solver_for(const std::string& file, bool tries, const Tasks& tasks) {
   TrainedPolicy policy = policy_for(file, tasks);
-  if (!tries) return std::make_shared<PolicySolver>(std::move(policy), /*greedy=*/true);
-  require_dreams(file, policy, tasks);
-  return std::make_shared<DreamtPlans>(std::move(policy));
+  const std::string lacking = why_no_dreams(file, policy.spec(), tasks.spec());
+  if (tries && !lacking.empty()) throw InputError("{}: {}; leave out --episodes", file, lacking);
+  if (tries || (lacking.empty() && dreams_in_grey_box(policy, tasks.spec())))
+    return std::make_shared<DreamtPlans>(std::move(policy));
+  return std::make_shared<PolicySolver>(std::move(policy), /*greedy=*/true);
 }
 
 const bool kAdaptPolicyThere =

@@ -37,7 +37,6 @@ class ScenarioDreams {
       : trained_(trained),
         environment_({start}, AdaptReward::kAccuracy),
         known_(translated(environment_.fork(), trained.spec())) {
-    environment_.reset(0);
     known_->reset(0);
   }
 
@@ -73,7 +72,7 @@ class ScenarioDreams {
   }
 
  private:
-  bool is_grey() const { return trained_.world->outcome() && known_->spec().knows_dynamics; }
+  bool is_grey() const { return dreams_in_grey_box(trained_, known_->spec()); }
 
   static Action renamed(Action action, const EnvSpec& from, const EnvSpec& to) {
     const std::string& name = from.actions[static_cast<size_t>(action.primary)];
@@ -87,6 +86,10 @@ class ScenarioDreams {
 };
 
 }  // namespace
+
+bool dreams_in_grey_box(const TrainedPolicy& trained, const EnvSpec& jobs) {
+  return trained.world->outcome() && jobs.knows_dynamics;
+}
 
 std::vector<ExpectedPlan> dreamt_plans(const TrainedPolicy& trained, const AdaptStart& start,
                                        uint64_t seed) {
