@@ -91,6 +91,7 @@ void Change::remove_dead() {
     if (!old.empty()) {
       const NodeId node = old.back();
       old.pop_back();
+      looked_at_.push_back(node);
       if (&graph_.op(node) == &input_op() || is_removed(node) || has_uses(node)) continue;
       removed_.push_back(node);
       for (const ValueId input : graph_.inputs(node))

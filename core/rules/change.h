@@ -23,6 +23,8 @@ class Change {
 
   /// Nodes that die.
   const std::vector<NodeId>& removed() const { return removed_; }
+  /// Nodes whose uses decided which ones die; may hold duplicates.
+  const std::vector<NodeId>& looked_at() const { return looked_at_; }
   /// Whether new node i is used and comes; some are not where an output is not used at all.
   bool comes(size_t node) const { return comes_[node] != 0; }
   bool all_come() const;
@@ -61,6 +63,7 @@ class Change {
   std::vector<std::pair<ValueId, int>> old_uses_;
   std::vector<std::pair<ValueId, Ref>> moved_;
   std::vector<NodeId> removed_;
+  std::vector<NodeId> looked_at_;
   std::vector<uint8_t> comes_;
 };
 

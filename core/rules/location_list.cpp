@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "core/base/error.h"
+#include "core/base/hash.h"
 
 namespace reverie {
 
@@ -29,73 +30,121 @@ bool MatchOrder::operator()(int32_t a, int32_t b) const {
   return x.binding->offsets < y.binding->offsets;
 }
 
-int32_t LocationList::operator[](int index) const {
-  auto left = static_cast<size_t>(index);
-  for (const auto& chunk : chunks_) {
-    if (left < chunk->size()) return (*chunk)[left];
-    left -= chunk->size();
+LocationList::LocationList(const std::vector<Entry>& entries) {
+  for (const Entry& entry : entries) root_ = join(root_, new Node(entry));
+}
+
+void LocationList::release(Node* node) {
+  if (node == nullptr || node->refs.fetch_sub(1, std::memory_order_acq_rel) != 1) return;
+  release(node->left);
+  release(node->right);
+  delete node;
+}
+
+bool LocationList::above(const Node* a, const Node* b) {
+  return mix64(static_cast<uint64_t>(a->entry.slot)) > mix64(static_cast<uint64_t>(b->entry.slot));
+}
+
+void LocationList::own(Node*& node) {
+  if (node->refs.load(std::memory_order_acquire) == 1) return;
+  auto* copy = new Node(*node);
+  release(std::exchange(node, copy));
+}
+
+void LocationList::update(Node& node) {
+  node.size = 1 + size_of(node.left) + size_of(node.right);
+  node.least = node.entry.change;
+  for (const Node* child : {node.left, node.right})
+    if (child != nullptr) node.least = std::min(node.least, child->least);
+}
+
+/// Takes a list apart where the slot belongs.
+void LocationList::split(Node* node, int32_t slot, const MatchOrder& before, Node*& left,
+                         Node*& right) {
+  left = right = nullptr;
+  if (node == nullptr) return;
+  own(node);
+  if (before(slot, node->entry.slot)) {
+    split(std::exchange(node->left, nullptr), slot, before, left, node->left);
+    right = node;
+  } else {
+    split(std::exchange(node->right, nullptr), slot, before, node->right, right);
+    left = node;
   }
-  REVERIE_CHECK(false, "there is no location {} of {}", index, size_);
-  return -1;
+  update(*node);
+}
+
+/// One list behind the other.
+LocationList::Node* LocationList::join(Node* left, Node* right) {
+  if (left == nullptr || right == nullptr) return left == nullptr ? right : left;
+  Node*& top = above(left, right) ? left : right;
+  own(top);
+  if (top == left)
+    left->right = join(left->right, right);
+  else
+    right->left = join(left, right->left);
+  update(*top);
+  return top;
+}
+
+int32_t LocationList::operator[](int index) const {
+  REVERIE_CHECK(index >= 0 && index < size(), "there is no location {} of {}", index, size());
+  const Node* at = root_;
+  while (index != size_of(at->left)) {
+    const int passed = size_of(at->left) + 1;
+    if (index < passed) {
+      at = at->left;
+    } else {
+      index -= passed;
+      at = at->right;
+    }
+  }
+  return at->entry.slot;
 }
 
 int LocationList::index_of(int32_t slot, const MatchOrder& before) const {
-  const size_t at = chunk_of(slot, before);
-  size_t index = 0;
-  for (size_t i = 0; i < at; ++i) index += chunks_[i]->size();
-  const Chunk& chunk = *chunks_[at];
-  const auto place = std::find(chunk.begin(), chunk.end(), slot);
-  REVERIE_CHECK(place != chunk.end(), "match {} is not where it belongs", slot);
-  return static_cast<int>(index) + static_cast<int>(place - chunk.begin());
+  int passed = 0;
+  for (const Node* at = root_; at != nullptr;) {
+    if (at->entry.slot == slot) return passed + size_of(at->left);
+    if (before(slot, at->entry.slot)) {
+      at = at->left;
+    } else {
+      passed += size_of(at->left) + 1;
+      at = at->right;
+    }
+  }
+  REVERIE_CHECK(false, "match {} is not where it belongs", slot);
+  return -1;
 }
 
-size_t LocationList::chunk_of(int32_t slot, const MatchOrder& before) const {
-  const auto after = std::upper_bound(
-      chunks_.begin(), chunks_.end(), slot,
-      [&](int32_t wanted, const auto& chunk) { return before(wanted, chunk->front()); });
-  return after == chunks_.begin() ? 0 : static_cast<size_t>(after - chunks_.begin()) - 1;
+void LocationList::insert(const Entry& entry, const MatchOrder& before) {
+  Node *left = nullptr, *right = nullptr;
+  split(root_, entry.slot, before, left, right);
+  root_ = join(join(left, new Node(entry)), right);
 }
 
-LocationList::LocationList(const std::vector<int32_t>& slots)
-    : size_(static_cast<int>(slots.size())) {
-  for (size_t first = 0; first < slots.size(); first += kMostSlots / 2) {
-    const auto begin = slots.begin() + static_cast<ptrdiff_t>(first);
-    const auto count = std::min(kMostSlots / 2, slots.size() - first);
-    chunks_.push_back(std::make_shared<Chunk>(begin, begin + static_cast<ptrdiff_t>(count)));
+template <class Use>
+void LocationList::edit(Node*& node, int32_t slot, const MatchOrder& before, const Use& use) {
+  REVERIE_CHECK(node != nullptr, "match {} is not where it belongs", slot);
+  own(node);
+  if (node->entry.slot == slot) {
+    use(node);
+  } else {
+    edit(before(slot, node->entry.slot) ? node->left : node->right, slot, before, use);
   }
-}
-
-void LocationList::insert(int32_t slot, const MatchOrder& before) {
-  ++size_;
-  if (chunks_.empty()) {
-    chunks_.push_back(std::make_shared<Chunk>(1, slot));
-    return;
-  }
-  const size_t at = chunk_of(slot, before);
-  auto chunk = std::make_shared<Chunk>();
-  chunk->reserve(chunks_[at]->size() + 1);
-  *chunk = *chunks_[at];
-  chunk->insert(std::lower_bound(chunk->begin(), chunk->end(), slot, before), slot);
-  if (chunk->size() > kMostSlots) {
-    const auto middle = chunk->begin() + kMostSlots / 2;
-    auto second = std::make_shared<Chunk>(middle, chunk->end());
-    chunk->erase(middle, chunk->end());
-    chunks_.insert(chunks_.begin() + static_cast<ptrdiff_t>(at) + 1, std::move(second));
-  }
-  chunks_[at] = std::move(chunk);
+  if (node != nullptr) update(*node);
 }
 
 void LocationList::remove(int32_t slot, const MatchOrder& before) {
-  --size_;
-  const size_t at = chunk_of(slot, before);
-  auto chunk = std::make_shared<Chunk>(*chunks_[at]);
-  const auto place = std::find(chunk->begin(), chunk->end(), slot);
-  REVERIE_CHECK(place != chunk->end(), "match {} is not where it belongs", slot);
-  chunk->erase(place);
-  if (chunk->empty())
-    chunks_.erase(chunks_.begin() + static_cast<ptrdiff_t>(at));
-  else
-    chunks_[at] = std::move(chunk);
+  edit(root_, slot, before, [](Node*& node) {
+    Node* const gone = node;
+    node = join(std::exchange(gone->left, nullptr), std::exchange(gone->right, nullptr));
+    release(gone);
+  });
+}
+
+void LocationList::set_change(const Entry& entry, const MatchOrder& before) {
+  edit(root_, entry.slot, before, [&](Node* node) { node->entry = entry; });
 }
 
 }  // namespace reverie

@@ -1,8 +1,8 @@
 #pragma once
 
-#include <cstddef>
+#include <atomic>
 #include <cstdint>
-#include <memory>
+#include <utility>
 #include <vector>
 
 #include "core/ir/graph.h"
@@ -25,36 +25,111 @@ class MatchOrder {
   const MatchStore& matches_;
 };
 
-/// Slots of a MatchStore in canonical order. Copies share their chunks; a change copies one of
-/// them.
+/// Slots of a MatchStore in canonical order, each with what taking it changes. A copy takes
+/// constant time, everything else but walking through all of them time that grows with the
+/// logarithm of their number; a change copies what lies on the way there and is shared. Different
+/// lists may be used by different threads, whatever they share.
+///
+/// A treap (Seidel and Aragon 1996) whose priorities are hashes of the slots. Each subtree knows
+/// its size and its least change.
 class LocationList {
+ public:
+  struct Entry {
+    int32_t slot = -1;
+    int64_t change = 0;
+  };
+
+ private:
+  struct Node {
+    explicit Node(const Entry& of) : entry(of), least(of.change) {}
+    Node(const Node& other)
+        : entry(other.entry),
+          least(other.least),
+          size(other.size),
+          left(share(other.left)),
+          right(share(other.right)) {}
+    Node& operator=(const Node&) = delete;
+
+    std::atomic<uint32_t> refs{1};
+    Entry entry;
+    int64_t least;
+    int32_t size = 1;
+    Node* left = nullptr;
+    Node* right = nullptr;
+  };
+
  public:
   LocationList() = default;
   /// Of slots in order.
-  explicit LocationList(const std::vector<int32_t>& slots);
+  explicit LocationList(const std::vector<Entry>& entries);
+  LocationList(const LocationList& other) : root_(share(other.root_)) {}
+  LocationList(LocationList&& other) noexcept : root_(std::exchange(other.root_, nullptr)) {}
+  LocationList& operator=(LocationList other) noexcept {
+    std::swap(root_, other.root_);
+    return *this;
+  }
+  ~LocationList() { release(root_); }
 
-  int size() const { return size_; }
+  int size() const { return size_of(root_); }
   int32_t operator[](int index) const;
-  /// `slot` must be in the list.
+  /// `slot` must be in the list, here and below, and the list be in order.
   int index_of(int32_t slot, const MatchOrder& before) const;
-  void insert(int32_t slot, const MatchOrder& before);
-  /// `slot` must be in the list, and the list be in order.
+  void insert(const Entry& entry, const MatchOrder& before);
   void remove(int32_t slot, const MatchOrder& before);
+  void set_change(const Entry& entry, const MatchOrder& before);
   template <class Use>
   void for_each(const Use& use) const {
-    for (const auto& chunk : chunks_)
-      for (const int32_t slot : *chunk) use(slot);
+    walk(root_, use);
   }
 
+  /// Entries that stand together: what a search for the least changes splits. Valid until the list
+  /// changes.
+  class Part {
+   public:
+    Part() = default;
+    explicit Part(const LocationList& list) : node_(list.root_) {}
+
+    bool empty() const { return node_ == nullptr; }
+    int64_t least_change() const { return node_->least; }
+    /// Index of the first one in the list.
+    int first() const { return first_; }
+    /// One of them, its index, and those on both sides.
+    const Entry& entry() const { return node_->entry; }
+    int index() const { return first_ + size_of(node_->left); }
+    Part before() const { return {node_->left, first_}; }
+    Part behind() const { return {node_->right, index() + 1}; }
+
+   private:
+    Part(const Node* node, int first) : node_(node), first_(first) {}
+    const Node* node_ = nullptr;
+    int first_ = 0;
+  };
+
  private:
-  using Chunk = std::vector<int32_t>;
-  static constexpr size_t kMostSlots = 128;
+  static Node* share(Node* node) {
+    if (node != nullptr) node->refs.fetch_add(1, std::memory_order_relaxed);
+    return node;
+  }
+  static void release(Node* node);
+  static int size_of(const Node* node) { return node == nullptr ? 0 : node->size; }
+  static bool above(const Node* a, const Node* b);
+  static void own(Node*& node);
+  static void update(Node& node);
+  static void split(Node* node, int32_t slot, const MatchOrder& before, Node*& left, Node*& right);
+  static Node* join(Node* left, Node* right);
+  template <class Use>
+  static void walk(const Node* node, const Use& use) {
+    if (node == nullptr) return;
+    walk(node->left, use);
+    use(node->entry.slot);
+    walk(node->right, use);
+  }
+  /// Calls use(node) for the node of a slot that is reached by reference, after which all above it
+  /// are brought up to date.
+  template <class Use>
+  static void edit(Node*& node, int32_t slot, const MatchOrder& before, const Use& use);
 
-  /// The chunk that holds the slot, or would.
-  size_t chunk_of(int32_t slot, const MatchOrder& before) const;
-
-  std::vector<std::shared_ptr<const Chunk>> chunks_;  // none is empty
-  int size_ = 0;
+  Node* root_ = nullptr;
 };
 
 }  // namespace reverie

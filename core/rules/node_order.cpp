@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <optional>
+#include <unordered_map>
 #include <unordered_set>
 #include <utility>
 
@@ -32,7 +33,7 @@ class OrderRepair {
   OrderRepair(NodeOrder& order, const Graph& graph) : order_(order), graph_(graph) {}
 
   /// Nothing when so much moved that all is better done anew.
-  std::optional<std::vector<NodeId>> run(const NodeOrder::Change& change) {
+  std::optional<NodeOrder::Moved> run(const NodeOrder::Change& change) {
     for (const NodeId node : change.touched)
       if (graph_.alive(node)) suspect(node);
     if (change.outputs) suspect(kRoot);
@@ -46,9 +47,9 @@ class OrderRepair {
     }
     for (const NodeId node : change.removed)
       REVERIE_CHECK(!order_.listed(node), "an erased node kept its place");
-    for (const NodeId node : adrift_)
+    for (const auto& [node, first] : adrift_)
       REVERIE_CHECK(order_.listed(node), "node {} lost its place", node.index);
-    return std::move(moved_);
+    return NodeOrder::Moved{false, std::move(moved_), work_};
   }
 
  private:
@@ -72,8 +73,7 @@ class OrderRepair {
   uint64_t end_of(NodeId node) const { return label(leaving(node)); }
 
   void suspect(NodeId node) {
-    if (std::find(pending_.begin(), pending_.end(), node) == pending_.end())
-      pending_.push_back(node);
+    if (!is_pending(node)) pending_.push_back(node);
   }
 
   // --- Searching ------------------------------------------------------------------------------
@@ -110,8 +110,8 @@ class OrderRepair {
     if (work_ > kMostWork) return;
     set_aside(entering(top_), leaving(top_));
     link_items();
-    suspect_users();
     label_items();
+    suspect_users();
   }
 
   /// Whether the search has left the node before it comes to this point.
@@ -198,17 +198,87 @@ class OrderRepair {
     }
   }
 
-  /// Who uses what the search did not find again has to look for it.
+  /// Who uses what the search did not find again has to look for it: of those that are not searched
+  /// again anyway, the one that comes by it first.
   void suspect_users() {
-    for (const NodeId node : aside_) {
-      if (order_.listed(node)) continue;
-      adrift_.push_back(node);
-      if (&graph_.op(node) == &input_op()) suspect(kRoot);
-      for (const ValueId output : graph_.outputs(node)) {
-        for (const NodeId user : graph_.users(output)) suspect(user);
-        if (graph_.is_output(output)) suspect(kRoot);
-      }
+    for (const NodeId node : aside_)
+      if (!order_.listed(node)) adrift_[node] = suspect_first_user(node);
+    for (auto& [node, first] : adrift_)
+      if (!order_.listed(node) && first.valid() && !order_.listed(first))
+        first = suspect_first_user(node);
+  }
+
+  NodeId suspect_first_user(NodeId node) {
+    bool is_output = &graph_.op(node) == &input_op();
+    size_t users = 0;
+    for (const ValueId output : graph_.outputs(node)) {
+      is_output = is_output || graph_.is_output(output);
+      users += graph_.users(output).size();
     }
+    if (is_output) suspect(kRoot);
+    NodeId first = users > kMostUsers ? next_user(node, static_cast<int>(users)) : NodeId{};
+    if (!first.valid()) first = first_user(node);
+    if (first.valid()) suspect(first);
+    return first;
+  }
+
+  NodeId first_user(NodeId node) {
+    NodeId first;
+    uint64_t least = kUnset;
+    for (const ValueId output : graph_.outputs(node))
+      for (const NodeId user : graph_.users(output)) {
+        ++work_;
+        if (!order_.listed(user)) continue;
+        const uint64_t when = comes_by(user, node);
+        if (when >= least || is_pending(user)) continue;
+        least = when;
+        first = user;
+      }
+    return first;
+  }
+
+  /// The same for a node that was set aside just now, so that the search comes by none before it
+  /// leaves the top. Gives up after so many events.
+  NodeId next_user(NodeId node, int most) {
+    const auto comes_by_here = [&](NodeId user, int32_t event) {
+      return uses(user, node) && comes_by(user, node) == label(event) && !is_pending(user);
+    };
+    for (int32_t at = leaving(top_); at != leaving(kRoot) && most > 0; --most) {
+      ++work_;
+      const NodeId user = NodeOrder::is_leaving(at) ? found_from(at, most) : NodeOrder::node_of(at);
+      if (user.valid() && comes_by_here(user, at)) return user;
+      at = order_.event(at).next;
+    }
+    return {};
+  }
+
+  /// The node from which the one that is left by the event was entered.
+  NodeId found_from(int32_t event, int& most) const {
+    for (int32_t at = order_.event(event).next; most > 0; --most) {
+      if (NodeOrder::is_leaving(at)) return NodeOrder::node_of(at);
+      at = order_.event(leaving(NodeOrder::node_of(at))).next;
+    }
+    return {};
+  }
+
+  bool uses(NodeId node, NodeId producer) const {
+    return std::ranges::any_of(graph_.inputs(node), [&](ValueId input) {
+      return input.valid() && graph_.producer(input) == producer;
+    });
+  }
+
+  bool is_pending(NodeId node) const { return std::ranges::find(pending_, node) != pending_.end(); }
+
+  /// Label of the event after which the search looks at `input` from a node that is in the list.
+  uint64_t comes_by(NodeId node, NodeId input) const {
+    uint64_t when = begin_of(node);
+    for (const ValueId value : graph_.inputs(node)) {
+      if (!value.valid()) continue;
+      const NodeId producer = graph_.producer(value);
+      if (producer == input) break;
+      if (order_.listed(producer)) when = std::max(when, end_of(producer));
+    }
+    return when;
   }
 
   // --- Listing --------------------------------------------------------------------------------
@@ -306,7 +376,8 @@ class OrderRepair {
   NodeOrder& order_;
   const Graph& graph_;
   std::vector<NodeId> pending_;
-  std::vector<NodeId> adrift_;
+  /// What was set aside and not found at once, and who is to look for it.
+  std::unordered_map<NodeId, NodeId> adrift_;
   std::vector<NodeId> moved_;
   int work_ = 0;
 
@@ -358,9 +429,36 @@ void NodeOrder::rebuild(const Graph& graph) {
 
 NodeOrder::Moved NodeOrder::update(const Graph& graph, const Change& change) {
   events_.extend(2 * static_cast<size_t>(graph.node_capacity()) + 2);
-  if (auto moved = OrderRepair(*this, graph).run(change)) return {false, std::move(*moved)};
+  if (auto moved = OrderRepair(*this, graph).run(change)) return std::move(*moved);
   rebuild(graph);
-  return {true, {}};
+  return {true, {}, graph.node_count()};
+}
+
+std::vector<NodeId> NodeOrder::passed_by(NodeId node, const NodeOrder& before,
+                                         const Moved& moved) const {
+  const auto was_listed = [&](int32_t event) {
+    return static_cast<size_t>(event) < before.events_.size() &&
+           before.event(event).previous != kOut;
+  };
+  const auto stayed = [&](int32_t event) {
+    return event == entering(kRoot) ||
+           (was_listed(event) &&
+            std::ranges::find(moved.nodes, node_of(event)) == moved.nodes.end());
+  };
+  std::vector<NodeId> passed;
+  if (!was_listed(leaving(node))) return passed;
+  int32_t to = event(leaving(node)).previous;
+  while (!stayed(to)) to = event(to).previous;
+  const bool later = before.event(to).label > before.position(node);
+  for (int32_t at = leaving(node); at != to;) {
+    at = later ? before.event(at).next : before.event(at).previous;
+    if (is_leaving(at)) passed.push_back(node_of(at));
+  }
+  for (const NodeId other : moved.nodes)  // which may have come the other way
+    if (was_listed(leaving(other)) &&
+        (before.position(node) < before.position(other)) != (position(node) < position(other)))
+      passed.push_back(other);
+  return passed;
 }
 
 }  // namespace reverie

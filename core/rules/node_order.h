@@ -33,10 +33,15 @@ class NodeOrder {
   struct Moved {
     bool all = false;
     std::vector<NodeId> nodes;  ///< added ones included
+    int64_t work = 0;           ///< nodes and events that were looked at
   };
   /// `graph` is the changed one. Gives nodes among which are all whose place relative to others
   /// changed.
   Moved update(const Graph& graph, const Change& change);
+  /// Nodes among which are all that one which moved has passed on its way from its place in the
+  /// order as it was `before` the update, erased ones included; none of a node that is new. Work in
+  /// proportion to the way.
+  std::vector<NodeId> passed_by(NodeId node, const NodeOrder& before, const Moved& moved) const;
 
  private:
   friend class OrderRepair;

@@ -20,7 +20,8 @@
 namespace reverie {
 
 /// What a RewriteState holds: rewrite_matching.cpp finds matches, rewrite_listing.cpp puts them in
-/// order and into classes, rewrite_state.cpp takes steps.
+/// order and into classes, rewrite_ranking.cpp ranks them by what they change, rewrite_state.cpp
+/// takes steps.
 struct RewriteState::Impl {
   Impl(Graph g, std::shared_ptr<const RuleSet> r, std::shared_ptr<CostModel> c);
   /// `other` is locked, and caught up.
@@ -38,18 +39,22 @@ struct RewriteState::Impl {
   NodeMarks marks_of(const Change::Applied& applied) const;
   Mark watched(const StoredMatch& match) const;
   std::vector<int32_t> stale_matches(const NodeMarks& marks);
-  std::vector<int32_t> moved_matches(const NodeOrder::Moved& moved) const;
+  std::vector<int32_t> moved_matches(const NodeOrder::Moved& moved,
+                                     const NodeOrder& order_before) const;
 
   // --- Locations --------------------------------------------------------------------------------
   void list(int32_t slot, const MatchOrder& before);
   void unlist(int32_t slot, const MatchOrder& before);
   void list_anew();
+  class Ranking;
+  void rank();
+  void watch_values_of_twins(int32_t slot);
+  LocationList::Entry entry_of(int32_t slot);
+  void forget_cost(int32_t slot);
   /// What was made of a rule's list when it was asked for; shared by copies.
   struct Listing {
     std::shared_ptr<const std::vector<Match>> locations;
     std::shared_ptr<const std::vector<LocationClass>> classes;
-    /// No cost change depends on what is not watched.
-    bool classes_last = false;
   };
   Listing& listing(int rule) { return listings.edit(static_cast<size_t>(rule)); }
   const Listing& known(int rule) const { return listings[static_cast<size_t>(rule)]; }
@@ -68,6 +73,7 @@ struct RewriteState::Impl {
   std::shared_ptr<const Instance> instance_of(const Match& match);
   Cost cost_of(const Change& change, const Instance& instance) const;
   Cost cost_delta(int32_t slot);
+  void watch_beyond(int32_t slot, const Change& change);
   Change::Applied apply(const Rewrite& rewrite);
   void commit(const Rewrite& rewrite);
   /// Brings matches, their lists and the order up to date with the graph. Where a cost cannot be
@@ -94,9 +100,13 @@ struct RewriteState::Impl {
   NodeOrder order;
   MatchStore matches;
   SharedVector<LocationList, 0> lists;  // by rule
+  /// Whether the lists hold what matches change; from when that was first asked for.
+  bool ranked = false;
+  std::vector<int32_t> cost_forgotten;  // slots, while they are brought up to date
   SharedVector<Listing, 1> listings;    // by rule
   /// What the last commit did, until the matches are brought up to date.
   std::optional<Change::Applied> unmatched;
+  int64_t looked_at = 0;  // when that was last done
   std::optional<StructuralHash> hash;
   std::vector<NodeId> hash_changed;
   std::vector<NodeId> hash_removed;

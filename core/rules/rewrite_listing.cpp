@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <unordered_map>
 #include <unordered_set>
+#include <utility>
 
 #include "core/base/hash.h"
 #include "core/rules/cycle_check.h"
@@ -22,7 +23,7 @@ void RewriteState::Impl::list(int32_t slot, const MatchOrder& before) {
       unlist(*twin, before);
     }
   }
-  lists.edit(static_cast<size_t>(rule)).insert(slot, before);
+  lists.edit(static_cast<size_t>(rule)).insert(entry_of(slot), before);
   matches.edit(slot).listed = true;
 }
 
@@ -46,18 +47,40 @@ void RewriteState::Impl::list_anew() {
         matches.edit(slot).listed = false;
         return !seen.insert(matches[slot].node_set).second;
       });
-    for (const int32_t slot : of_rule) matches.edit(slot).listed = true;
-    lists.edit(static_cast<size_t>(rule)) = LocationList(of_rule);
+    std::vector<LocationList::Entry> entries;
+    for (const int32_t slot : of_rule) {
+      matches.edit(slot).listed = true;
+      entries.push_back(entry_of(slot));
+    }
+    lists.edit(static_cast<size_t>(rule)) = LocationList(entries);
   }
+}
+
+LocationList::Entry RewriteState::Impl::entry_of(int32_t slot) {
+  return {slot, ranked ? cost_delta(slot).runtime.count : 0};
+}
+
+/// Matches on the same nodes in the same order are told apart by where their values come from.
+void RewriteState::Impl::watch_values_of_twins(int32_t slot) {
+  const auto watch_values = [&](int32_t twin) {
+    if (std::exchange(matches.edit(twin).has_twin, true)) return;
+    std::vector<NodeId> nodes;
+    for (const ValueId value : matches[twin].binding->values)
+      if (value.valid()) nodes.push_back(graph.producer(value));
+    matches.watch(twin, nodes);
+  };
+  for (const int32_t other : matches.of_node(matches[slot].root))
+    if (other != slot && matches[other].rule == matches[slot].rule &&
+        matches[other].binding->nodes == matches[slot].binding->nodes) {
+      watch_values(other);
+      watch_values(slot);
+    }
 }
 
 void RewriteState::Impl::forget_listings(const std::vector<int>& dirty) {
   for (const int rule : dirty) listing(rule) = {};
   for (int rule = 0; rule < rules->size(); ++rule) {
-    if (some_risky(rule))
-      listing(rule) = {};
-    else if (known(rule).classes != nullptr && !known(rule).classes_last)
-      listing(rule).classes = nullptr;
+    if (some_risky(rule)) listing(rule) = {};
   }
 }
 
@@ -136,17 +159,14 @@ const std::vector<LocationClass>& RewriteState::Impl::classes_of(int rule) {
   update_neighbourhoods();
   if (known(rule).classes != nullptr) return *known(rule).classes;
   auto classes = std::make_shared<std::vector<LocationClass>>();
-  bool last = true;
   const std::vector<Match>& locations = locations_of(rule);
   std::unordered_map<uint64_t, size_t> seen;
   for (size_t i = 0; i < locations.size(); ++i) {
     const auto [at, fresh] = seen.try_emplace(class_of(locations[i]), classes->size());
     if (fresh) classes->emplace_back();
     (*classes)[at->second].members.push_back(static_cast<int32_t>(i));
-    last = last && matches[locations[i].slot].cost_known;
   }
   listing(rule).classes = std::move(classes);
-  listing(rule).classes_last = last;
   return *known(rule).classes;
 }
 

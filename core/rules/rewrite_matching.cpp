@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <functional>
 #include <utility>
 
@@ -35,7 +36,7 @@ void RewriteState::Impl::match_all() {
         matcher.find(program->rules()[static_cast<size_t>(anchor.rule)], 0, node, any,
                      [&](const Embedding& embedding) { consider(anchor.rule, embedding, found); });
   }
-  for (StoredMatch& match : found) matches.add(std::move(match));
+  for (StoredMatch& match : found) watch_values_of_twins(matches.add(std::move(match)));
   list_anew();
 }
 
@@ -122,29 +123,44 @@ std::vector<int32_t> RewriteState::Impl::stale_matches(const NodeMarks& marks) {
   for (const NodeId node : marks.nodes())
     for (const int32_t slot : matches.of_node(node)) {
       const StoredMatch& match = matches[slot];
-      if (marks.of(node) >= watched(match)) {
+      if (marks.of(node) >= watched(match))
         stale.push_back(slot);
-      } else if (match.cost_known) {
-        listing(match.rule).classes = nullptr;
-        matches.edit(slot).cost_known = false;
-      }
+      else
+        forget_cost(slot);
     }
+  for (const NodeId node : marks.nodes())
+    if (!graph.is_constant(node))  // of which no cost depends
+      for (const int32_t slot : matches.watching(node)) forget_cost(slot);
   sort_unique(stale);
   return stale;
 }
 
-/// Those whose place among the others may be another: what stands on a node that moved, or takes a
-/// value from one.
-std::vector<int32_t> RewriteState::Impl::moved_matches(const NodeOrder::Moved& moved) const {
+void RewriteState::Impl::forget_cost(int32_t slot) {
+  if (!matches[slot].cost_known) return;
+  matches.edit(slot).cost_known = false;
+  cost_forgotten.push_back(slot);
+  listing(matches[slot].rule).classes = nullptr;
+}
+
+/// Those whose place among the others may be another: what stands on a node that moved, and of
+/// twins what takes a value from one.
+std::vector<int32_t> RewriteState::Impl::moved_matches(const NodeOrder::Moved& moved,
+                                                       const NodeOrder& order_before) const {
+  constexpr size_t kMany = 16;
   std::vector<int32_t> found;
-  const auto note = [&](NodeId node) {
-    const auto slots = matches.of_node(node);
+  const auto note = [&](std::span<const int32_t> slots) {
     found.insert(found.end(), slots.begin(), slots.end());
   };
   for (const NodeId node : moved.nodes) {
-    note(node);
-    for (const ValueId output : graph.outputs(node))
-      for (const NodeId user : graph.users(output)) note(user);
+    note(matches.of_node(node));
+    if (matches.watching(node).size() <= kMany) {
+      note(matches.watching(node));
+      continue;
+    }
+    for (const NodeId passed : order.passed_by(node, order_before, moved))
+      for (const int32_t slot : matches.watching(passed))
+        if (std::ranges::find(matches[slot].watched, node) != matches[slot].watched.end())
+          found.push_back(slot);
   }
   sort_unique(found);
   return found;

@@ -43,6 +43,7 @@ RewriteState::Impl::Impl(const Impl& other)
       order(other.order),
       matches(other.matches),
       lists(other.lists),
+      ranked(other.ranked),
       listings(other.listings),
       hash(other.hash),
       hash_changed(other.hash_changed),
@@ -86,13 +87,21 @@ Cost RewriteState::Impl::cost_delta(int32_t slot) {
   if (match.cost_known) return match.cost_delta;
   const Change change(graph, *match.binding, *match.instance);
   const Cost delta = cost_of(change, *match.instance);
-  // What lies beyond the matched nodes is not watched.
-  if (!match.instance->drops_inputs && change.all_come()) {
-    StoredMatch& kept = matches.edit(slot);
-    kept.cost_delta = delta;
-    kept.cost_known = true;
-  }
+  if (match.instance->drops_inputs || !change.all_come()) watch_beyond(slot, change);
+  StoredMatch& kept = matches.edit(slot);
+  kept.cost_delta = delta;
+  kept.cost_known = true;
   return delta;
+}
+
+/// What lies beyond the matched nodes decides what dies. Constants cost nothing.
+void RewriteState::Impl::watch_beyond(int32_t slot, const Change& change) {
+  const std::vector<NodeId>& matched = matches[slot].binding->nodes;
+  std::vector<NodeId> beyond = change.looked_at();
+  std::erase_if(beyond, [&](NodeId node) {
+    return graph.is_constant(node) || std::ranges::find(matched, node) != matched.end();
+  });
+  matches.watch(slot, beyond);
 }
 
 Change::Applied RewriteState::Impl::apply(const Rewrite& rewrite) {
@@ -138,7 +147,11 @@ void RewriteState::Impl::relist(const Change::Applied& applied, const NodeMarks&
   const NodeOrder order_before = order;
   const auto moved = order.update(graph, {applied.touched, applied.removed, applied.outputs});
   const std::vector<int32_t> stale = stale_matches(marks);
-  std::vector<int32_t> to_list = moved.all ? std::vector<int32_t>{} : moved_matches(moved);
+  std::vector<int32_t> to_list =
+      moved.all ? std::vector<int32_t>{} : moved_matches(moved, order_before);
+  looked_at = moved.work + std::ssize(marks.nodes()) + std::ssize(stale) + std::ssize(fresh) +
+              std::ssize(cost_forgotten) +
+              (moved.all ? int64_t{matches.capacity()} : std::ssize(to_list));
   std::vector<int> dirty;
   const auto note = [&](int32_t slot) { dirty.push_back(matches[slot].rule); };
 
@@ -151,13 +164,19 @@ void RewriteState::Impl::relist(const Change::Applied& applied, const NodeMarks&
   std::for_each(to_list.begin(), to_list.end(), take_off);
   for (const int32_t slot : stale) matches.remove(slot);
   std::erase_if(to_list, [&](int32_t slot) { return matches[slot].rule < 0; });
-  for (StoredMatch& match : fresh) to_list.push_back(matches.add(std::move(match)));
+  for (StoredMatch& match : fresh) {
+    to_list.push_back(matches.add(std::move(match)));
+    watch_values_of_twins(to_list.back());
+  }
   if (moved.all) list_anew();
   const MatchOrder before(graph, order, matches);
   for (const int32_t slot : to_list) {
     note(slot);
     if (!moved.all) list(slot, before);
   }
+  for (const int32_t slot : std::exchange(cost_forgotten, {}))
+    if (ranked && matches[slot].listed && !matches[slot].cost_known)
+      lists.edit(static_cast<size_t>(matches[slot].rule)).set_change(entry_of(slot), before);
   sort_unique(dirty);
   if (moved.all) {
     dirty.resize(static_cast<size_t>(rules->size()));
@@ -217,6 +236,11 @@ const std::vector<LocationClass>& RewriteState::classes(int rule) const {
 std::optional<int> RewriteState::find(const Match& match) const {
   const auto lock = impl_->lock_matched();
   return impl_->find(match);
+}
+
+int64_t RewriteState::looked_at() const {
+  const auto lock = impl_->lock_matched();
+  return impl_->looked_at;
 }
 
 Cost RewriteState::cost_delta(const Match& match) const {

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <vector>
@@ -21,6 +22,13 @@ struct LocationClass {
 
   int32_t representative() const { return members.front(); }
   int multiplicity() const { return static_cast<int>(members.size()); }
+};
+
+/// An entry of RewriteState::locations(rule), and what taking it changes in run time.
+struct RankedLocation {
+  int rule = -1;
+  int index = -1;
+  Picoseconds change;
 };
 
 /// A graph under rewriting: the graph, all matches of a rule set, its cost and its hash, each
@@ -57,6 +65,12 @@ class RewriteState {
   /// one class. The reference is valid until the next commit. Computed when asked for, from names
   /// of neighbourhoods that are kept from state to state.
   const std::vector<LocationClass>& classes(int rule) const;
+  /// Gives the locations of all rules one after another, those first that lower the run time most,
+  /// among equals in the order of rules and of locations(rule); nothing after the last one. Valid
+  /// until the next commit. From the first call on the order is kept by difference, so that the
+  /// first few take time that grows with the logarithm of their number (except of a rule with
+  /// matches that could close a cycle).
+  std::function<std::optional<RankedLocation>()> ranking() const;
   /// Index into locations(rule) of the match of that rule on the same nodes and values as `match`,
   /// which this state or one before it listed; nothing when it is no location any more.
   std::optional<int> find(const Match& match) const;
@@ -67,6 +81,9 @@ class RewriteState {
   Rewrite propose(const Match& match) const;
   /// hash() of the state that committing `rewrite` leads to. Work in proportion to the change.
   uint64_t hash_after(const Rewrite& rewrite) const;
+  /// How many nodes, matches and events of the order it looked at when it last found its matches
+  /// after a commit. That depends on the change and its surroundings, not on the size of the graph.
+  int64_t looked_at() const;
   /// Builds the successor in place. Its matches are found, and the costs of what they would bring
   /// looked up, when they are first asked for: a state that is only looked at as a graph does
   /// without. What the cost model throws then, whatever asked throws, each time until it succeeds.

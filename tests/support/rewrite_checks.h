@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <map>
 #include <vector>
 
@@ -24,12 +25,34 @@ inline void expect_equal_classes(const RewriteState& a, const RewriteState& b, i
   EXPECT_EQ(members, a.locations(rule).size()) << a.rules().name(rule);
 }
 
+/// The ranking holds all locations, by what they change in run time.
+inline void expect_ranked(const RewriteState& state) {
+  std::vector<RankedLocation> expected;
+  for (int rule = 0; rule < state.rules().size(); ++rule) {
+    const auto& locations = state.locations(rule);
+    for (size_t i = 0; i < locations.size(); ++i)
+      expected.push_back({rule, static_cast<int>(i), state.cost_delta(locations[i]).runtime});
+  }
+  std::ranges::stable_sort(expected, {},
+                           [](const RankedLocation& one) { return one.change.count; });
+  const auto next = state.ranking();
+  for (const RankedLocation& one : expected) {
+    const auto found = next();
+    ASSERT_TRUE(found.has_value());
+    ASSERT_EQ(found->rule, one.rule);
+    ASSERT_EQ(found->index, one.index) << state.rules().name(one.rule);
+    ASSERT_EQ(found->change, one.change);
+  }
+  EXPECT_FALSE(next().has_value());
+}
+
 /// Everything that is kept by difference equals what is computed from scratch.
 inline void expect_consistent(const RewriteState& state, std::shared_ptr<const RuleSet> rules,
                               std::shared_ptr<CostModel> cost) {
   state.graph().validate();
   EXPECT_EQ(state.cost(), graph_cost(*cost, state.graph()));
   EXPECT_EQ(state.hash(), StructuralHash(state.graph()).value());
+  expect_ranked(state);
   const RewriteState fresh(state.graph(), rules, cost);
   for (int rule = 0; rule < rules->size(); ++rule) {
     const auto& kept = state.locations(rule);

@@ -71,6 +71,82 @@ bool change_at_random(Graph& graph, Rng& rng, Change* change) {
   return true;
 }
 
+/// Layers that all use one constant, which mostly the first one comes by first; users go there.
+TEST(NodeOrder, FollowsWhereAConstantOfManyUsersIsFoundFirst) {
+  int moved = 0;
+  for (uint64_t seed = 0; seed < 20; ++seed) {
+    Rng rng(seed);
+    Graph g;
+    ValueId value = g.add_input("x", {DType::kFloat32, {4}});
+    const ValueId shared = g.add_constant(Weight::fill({DType::kFloat32, {4}}, 0.5, "c"));
+    std::vector<NodeId> users;
+    const auto use = [&](ValueId other) {
+      const bool first = rng.below(50) == 0;
+      const ValueId sum = first ? g.add("Add", {shared, other}) : g.add("Add", {other, shared});
+      users.push_back(g.producer(sum));
+      return g.add("Tanh", {sum});
+    };
+    for (int i = 0; i < 80; ++i) {
+      const ValueId left = use(value);
+      const ValueId right = rng.below(2) == 0 ? use(use(value)) : g.add("Relu", {value});
+      value = g.add("Mul", {left, right});
+    }
+    g.add_output("y", value);
+    NodeOrder order(g);
+    while (users.size() > 55) {
+      const auto at = users.begin() + static_cast<int64_t>(rng.below(3));
+      const NodeId user = *at;
+      users.erase(at);
+      const auto inputs = g.inputs(user);
+      const ValueId other = inputs[0] == shared ? inputs[1] : inputs[0];
+      std::vector<NodeId> touched, removed;
+      g.replace_all_uses(g.output(user), other, &touched);
+      g.erase_if_dead(user, &removed);
+      const auto result = order.update(g, {touched, removed, false});
+      ASSERT_FALSE(result.all);
+      ASSERT_EQ(ordered(order, g), g.topological_order()) << seed;
+      moved += std::ranges::count(result.nodes, g.producer(shared)) > 0;
+    }
+  }
+  EXPECT_GT(moved, 300);
+}
+
+/// What a node passes when it moves is all whose place relative to its own changes.
+TEST(NodeOrder, ANodeThatMovesPassesThoseThatChangeSides) {
+  int64_t passed = 0, turned = 0;
+  for (uint64_t seed = 0; seed < 100; ++seed) {
+    Rng rng(seed);
+    Graph graph = tangle(rng, 40);
+    NodeOrder order(graph);
+    for (int step = 0; step < 40; ++step) {
+      const NodeOrder before = order;
+      const Graph old = graph;
+      Change change;
+      if (!change_at_random(graph, rng, &change)) continue;
+      const auto moved = order.update(graph, {change.touched, change.removed, change.outputs});
+      if (moved.all) continue;
+      for (const NodeId node : moved.nodes) {
+        const std::vector<NodeId> by = order.passed_by(node, before, moved);
+        passed += std::ssize(by);
+        if (node.index >= old.node_capacity()) {
+          ASSERT_TRUE(by.empty());
+          continue;
+        }
+        for (const NodeId other : graph.nodes()) {
+          if (other.index >= old.node_capacity() || other == node) continue;
+          if ((before.position(node) < before.position(other)) ==
+              (order.position(node) < order.position(other)))
+            continue;
+          ++turned;
+          ASSERT_GT(std::ranges::count(by, other), 0) << seed << " " << step;
+        }
+      }
+    }
+  }
+  EXPECT_GT(turned, 1000);
+  EXPECT_LT(passed, 20 * turned);
+}
+
 TEST(NodeOrder, FollowsTheTopologicalOrderThroughChanges) {
   int changes = 0;
   int64_t moved = 0;

@@ -63,6 +63,108 @@ TEST(RewriteState, StaysConsistentAlongARandomWalk) {
   }
 }
 
+/// Untrue, but countable.
+std::shared_ptr<const RuleSet> shedding_rules() {
+  return std::make_shared<const RuleSet>(RuleSet::parse(R"(
+rule flip
+match
+  y = Add(a, b)
+replace
+  y = Add(b, a)
+
+rule shed
+match
+  y = Relu(Add(x, c))
+replace
+  y = Tanh(x)
+
+rule shorten
+match
+  y = Sigmoid(Exp(x))
+replace
+  y = Sigmoid(x)
+)",
+                                                        "shedding"));
+}
+
+std::shared_ptr<CostModel> shedding_cost() {
+  return std::make_shared<testing::OpCost>(std::map<std::string, int64_t>{
+      {"Add", 4}, {"Relu", 3}, {"Tanh", 2}, {"Exp", 5}, {"Sigmoid", 6}, {"Log", 7}});
+}
+
+/// Layers that all add one constant, which the search comes by in the first of them.
+Graph layers_that_share(int count) {
+  Graph g;
+  const TensorType type{DType::kFloat32, {4}};
+  ValueId x = g.add_input("x", type);
+  const ValueId shared = g.add_constant(Weight::fill(type, 0.5, "c"));
+  for (int i = 0; i < count; ++i) x = g.add("Relu", {g.add("Add", {g.add("Log", {x}), shared})});
+  g.add_output("y", x);
+  return g;
+}
+
+/// Takes the location that gains most, and gives what the step looked at; 0 where none gains.
+int64_t take_best(RewriteState& state) {
+  const auto best = state.ranking()();
+  if (!best || best->change.count >= 0) return 0;
+  state.commit(state.propose(state.location(best->rule, best->index)));
+  return state.looked_at();
+}
+
+/// With each step the constant is found first in another layer, where it changes sides with what it
+/// is added to: matches on the same nodes change places.
+TEST(RewriteState, FollowsAConstantThatMovesFromLayerToLayer) {
+  const auto rules = shedding_rules();
+  const auto cost = shedding_cost();
+  for (const int count : {5, 40}) {
+    RewriteState state(layers_that_share(count), rules, cost);
+    int steps = 0;
+    while (take_best(state) > 0) {
+      expect_consistent(state, rules, cost);
+      ++steps;
+    }
+    EXPECT_EQ(steps, count);
+  }
+}
+
+/// What dies with a match depends on nodes beyond it, whose uses change without it.
+TEST(RewriteState, WhatDiesWithAMatchIsWatched) {
+  const auto rules = shedding_rules();
+  const auto cost = shedding_cost();
+  Graph g;
+  const TensorType type{DType::kFloat32, {4}};
+  const ValueId x = g.add_input("x", type);
+  const ValueId shared = g.add("Exp", {g.add_input("z", type)});
+  g.add_output("y", g.add("Relu", {g.add("Add", {x, g.add("Log", {shared})})}));
+  g.add_output("other", g.add("Sigmoid", {shared}));
+  RewriteState state(g, rules, cost);
+  const int shed = rules->find("shed");
+  const auto change = [&] {
+    return state.cost_delta(state.location(shed, 0)).runtime.count / 1000;
+  };
+  expect_consistent(state, rules, cost);
+  ASSERT_EQ(change(), 2 - 3 - 4 - 7);
+  state.commit(state.propose(state.location(rules->find("shorten"), 0)));
+  EXPECT_EQ(change(), 2 - 3 - 4 - 7 - 5);
+  expect_consistent(state, rules, cost);
+}
+
+TEST(RewriteState, AStepLooksAtNoMoreInALargeGraph) {
+  const auto most = [&](int count) {
+    RewriteState state(layers_that_share(count), shedding_rules(), shedding_cost());
+    int64_t most = 0, steps = 0;
+    while (const int64_t looked_at = take_best(state)) {
+      most = std::max(most, looked_at);
+      ++steps;
+    }
+    EXPECT_EQ(steps, count);
+    return most;
+  };
+  const int64_t of_some = most(100);
+  EXPECT_GT(of_some, 0);
+  EXPECT_EQ(most(1000), of_some);
+}
+
 /// Pairs of operators that share nothing are found, kept up to date, and never close a cycle.
 TEST(RewriteState, PatternsThatFallApartStayConsistent) {
   const auto rules = std::make_shared<const RuleSet>(RuleSet::parse(R"(
