@@ -54,7 +54,7 @@ std::shared_ptr<const Problem> Task::problem() const {
 }
 
 Result Task::result(const Problem& start, SearchOutcome found) const {
-  const std::unique_ptr<Problem> best = replay(start, found.best.path);
+  const std::unique_ptr<Problem> best = replay(start, found.best.path.moves());
   const Environment& end = environment_problem(*best).environment();
   const EnvSpec& spec = end.spec();
   const auto objective = [&](double cost) { return spec.less_is_better ? cost : -cost; };

@@ -108,7 +108,7 @@ void Annealing::operator()(SearchRun& run) const {
   const SearchOptions& options = run.options();
   if (options.budget > 0) begin_greedily(run);
   const Schedule schedule = schedule_for(run, *this);
-  const std::vector<Move> path = run.best_path();
+  const std::vector<Move> path = run.best_path().moves();
   const Rng seeds(options.seed);
   run_walks(run, options.budget - 1, [&](SearchRun& part, int64_t i) {
     Rng rng = seeds.fork(static_cast<uint64_t>(i));

@@ -24,6 +24,41 @@ struct Candidate {
   Move move;
 };
 
+/// The candidates of one state of the beam, the best first, ties in the order of moves.
+class Offers {
+ public:
+  Offers() = default;
+  explicit Offers(std::vector<Candidate> all) : all_(std::move(all)) {
+    std::stable_sort(all_.begin(), all_.end(),
+                     [](const Candidate& a, const Candidate& b) { return a.score > b.score; });
+  }
+  /// Of a problem that keeps them in order, taken from there one after another: `ranked` must
+  /// outlive this state of the beam, which costs `cost`.
+  Offers(std::unique_ptr<RankedMoves> ranked, double cost, size_t parent)
+      : ranked_(std::move(ranked)), cost_(cost), parent_(parent) {}
+
+  /// The best that is left; null where none is. Counts those that it had to look at.
+  const Candidate* first(SearchRun& run) {
+    if (at_ == all_.size() && ranked_ != nullptr) {
+      if (const std::optional<RatedMove> next = ranked_->next()) {
+        run.count_candidate();
+        all_.push_back({-(cost_ + next->change), 0, parent_, next->move});
+      } else {
+        ranked_ = nullptr;
+      }
+    }
+    return at_ < all_.size() ? &all_[at_] : nullptr;
+  }
+  void pop() { ++at_; }
+
+ private:
+  std::vector<Candidate> all_;
+  size_t at_ = 0;
+  std::unique_ptr<RankedMoves> ranked_;
+  double cost_ = 0;
+  size_t parent_ = 0;
+};
+
 class BeamSearch {
  public:
   /// `guide` may be null: the cheapest are the best.
@@ -40,24 +75,49 @@ class BeamSearch {
       if (left_ == 0) return run_.out_of_budget();
       if (left_ < std::ssize(beam_)) beam_.erase(beam_.begin() + left_, beam_.end());
       left_ -= std::ssize(beam_);
-      choose(candidates());
+      choose(offers());
     }
   }
 
  private:
-  /// Of all states of the beam, the best first; ties in the order of states and moves.
-  std::vector<Candidate> candidates() {
+  /// By the state of the beam.
+  std::vector<Offers> offers() {
     if (guide_ != nullptr) ask();
-    std::vector<std::vector<Candidate>> found(beam_.size());
+    std::vector<Offers> all(beam_.size());
     run_walks(run_, std::ssize(beam_), [&](SearchRun& part, int64_t i) {
-      list(part, static_cast<size_t>(i), found[static_cast<size_t>(i)]);
+      part.count_expansion();
+      all[static_cast<size_t>(i)] = offers_of(part, static_cast<size_t>(i));
+      all[static_cast<size_t>(i)].first(part);
     });
-    std::vector<Candidate> all;
-    for (std::vector<Candidate>& some : found)
-      std::move(some.begin(), some.end(), std::back_inserter(all));
-    std::stable_sort(all.begin(), all.end(),
-                     [](const Candidate& a, const Candidate& b) { return a.score > b.score; });
     return all;
+  }
+
+  Offers offers_of(SearchRun& part, size_t place) const {
+    const Problem& state = *beam_[place].at.state;
+    if (guide_ == nullptr)
+      if (auto ranked = state.ranked()) return {std::move(ranked), state.cost(), place};
+    std::vector<Candidate> found;
+    list(part, place, found);
+    return Offers(std::move(found));
+  }
+
+  /// At most so many of the best of all; ties in the order of states and moves.
+  std::vector<Candidate> best_of(std::vector<Offers>& offers, size_t most) {
+    std::vector<Candidate> best;
+    while (best.size() < most) {
+      Offers* from = nullptr;
+      const Candidate* first = nullptr;
+      for (Offers& some : offers)
+        if (const Candidate* one = some.first(run_);
+            one != nullptr && (first == nullptr || one->score > first->score)) {
+          first = one;
+          from = &some;
+        }
+      if (first == nullptr) break;
+      best.push_back(*first);
+      from->pop();
+    }
+    return best;
   }
 
   void ask() {
@@ -66,7 +126,7 @@ class BeamSearch {
       const auto members = std::span(beam_).subspan(begin, std::min(batch, beam_.size() - begin));
       std::vector<Arrival> arrivals;
       for (const Member& member : members) {
-        const std::vector<Move>& path = member.at.path;
+        const Path& path = member.at.path;
         arrivals.push_back({member.at.state.get(), static_cast<int>(path.size()), member.from,
                             path.empty() ? Move{} : path.back()});
       }
@@ -78,7 +138,6 @@ class BeamSearch {
   void list(SearchRun& part, size_t place, std::vector<Candidate>& found) const {
     const Member& member = beam_[place];
     const Problem& from = *member.at.state;
-    part.count_expansion();
     const auto add = [&](const Move& move, double log_prior) {
       part.count_candidate();
       found.push_back({score(from.cost() + from.change(move), log_prior), log_prior, place, move});
@@ -99,18 +158,17 @@ class BeamSearch {
   }
 
   /// The first new ones make up the next beam.
-  void choose(const std::vector<Candidate>& candidates) {
+  void choose(std::vector<Offers> offers) {
     std::vector<Member> next;
-    for (size_t at = 0; at < candidates.size() && next.size() < width_ && !run_.out_of_time();) {
-      const std::span chosen =
-          std::span(candidates).subspan(at, std::min(width_ - next.size(), candidates.size() - at));
+    while (next.size() < width_ && !run_.out_of_time()) {
+      const std::vector<Candidate> chosen = best_of(offers, width_ - next.size());
+      if (chosen.empty()) break;
       std::vector<Reached> built = build(chosen);
       for (size_t i = 0; i < built.size(); ++i)
         if (built[i].state != nullptr && enters(built[i]))
           next.push_back({.at = std::move(built[i]),
                           .log_prior = chosen[i].log_prior,
                           .from = beam_[chosen[i].parent].advice.memory});
-      at += chosen.size();
     }
     beam_ = std::move(next);
   }

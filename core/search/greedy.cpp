@@ -28,16 +28,36 @@ bool keeps_feasible(const Problem& state, const Move& move) {
   return !next->apply(move) || next->feasible();
 }
 
+/// Takes the first that can be taken of moves in their order, as far as they gain; whether there
+/// was one. Counts the candidates that it looked at.
+bool take_best(RankedMoves& moves, Walk& walk, SearchRun& run) {
+  while (!run.out_of_time()) {
+    const std::optional<RatedMove> best = moves.next();
+    if (!best) return false;
+    run.count_candidate();
+    if (!(best->change < 0)) return false;
+    if (keeps_feasible(walk.state(), best->move) && walk.take(best->move)) return true;
+  }
+  return false;
+}
+
+/// The same, by a look at every candidate.
+bool take_best(Walk& walk, SearchRun& run) {
+  const std::vector<Move> moves = gaining_moves(walk, run);
+  return std::any_of(moves.begin(), moves.end(), [&](const Move& move) {
+    return keeps_feasible(walk.state(), move) && walk.take(move);
+  });
+}
+
 }  // namespace
 
 void descend(Walk& walk, SearchRun& run) {
   for (bool moved = true; moved && !run.out_of_time();) {
     run.count_expansion();
-    const std::vector<Move> moves = gaining_moves(walk, run);
-    moved = std::any_of(moves.begin(), moves.end(), [&](const Move& move) {
-      return keeps_feasible(walk.state(), move) && walk.take(move);
-    });
+    const std::unique_ptr<RankedMoves> ranked = walk.state().ranked();
+    moved = ranked != nullptr ? take_best(*ranked, walk, run) : take_best(walk, run);
   }
+  run.keep_if_best(walk.state(), walk.path());
 }
 
 void search::Greedy::operator()(SearchRun& run) const { begin_greedily(run); }

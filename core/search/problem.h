@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <limits>
 #include <memory>
+#include <optional>
 
 namespace reverie {
 
@@ -13,6 +14,22 @@ struct Move {
   int index = 0;
   int entity = 0;
   bool operator==(const Move&) const = default;
+};
+
+/// A move and what it changes in cost (Problem::change).
+struct RatedMove {
+  Move move;
+  double change = 0;
+};
+
+/// Candidates of a state one after another: the one that lowers its cost most comes first, among
+/// equals the first in the order of kinds and of Problem::candidate. Valid until the state takes a
+/// move.
+class RankedMoves {
+ public:
+  virtual ~RankedMoves() = default;
+  /// Nothing after the last.
+  virtual std::optional<RatedMove> next() = 0;
 };
 
 /// What a state is, without what it takes to go on from there: enough to know the state again.
@@ -50,6 +67,10 @@ class Problem {
   virtual bool leaves_out() const { return false; }
   /// The cost of the state that a move leads to less cost(). By default a copy takes the move.
   virtual double change(const Move& move) const;
+  /// All candidates by their `change`, for searches that need the best few of many. Only a problem
+  /// that keeps them in order from state to state has something to give; null by default, and then
+  /// a search looks at each of them.
+  virtual std::unique_ptr<RankedMoves> ranked() const { return nullptr; }
   /// Whether `apply` takes the move.
   virtual bool allows(const Move&) const { return true; }
   /// Takes a move that this state has; false, and no change, where it is refused.

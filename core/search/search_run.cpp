@@ -55,10 +55,14 @@ void SearchRun::count_expansion() {
   if (options_.on_progress && !is_part_) options_.on_progress(progress());
 }
 
-void SearchRun::reached(const Problem& state, const std::vector<Move>& path) {
+void SearchRun::keep_if_best(const Problem& state, const Path& path) {
   BestState& best = outcome_.best;
   if (best.state == nullptr && state.cost() == best.cost && path == best.path)
     best.state = state.snapshot();
+}
+
+void SearchRun::reached(const Problem& state, const Path& path) {
+  keep_if_best(state, path);
   if (on_state_) on_state_(state, path);
 }
 
@@ -88,7 +92,8 @@ void SearchRun::merge(SearchOutcome other) {
     point.expansions += outcome_.expansions;
     point.candidates += outcome_.candidates;
     outcome_.trace.push_back(point);
-    outcome_.best = other.improvements[i];
+    const bool last = i + 1 == other.improvements.size();
+    outcome_.best = last ? other.best : other.improvements[i];  // with its state where it is known
     outcome_.improvements.push_back(std::move(other.improvements[i]));
   }
   count_work(other);
@@ -111,14 +116,12 @@ SearchOutcome SearchRun::finish() {
 
 std::shared_ptr<const Snapshot> SearchRun::best_state() const {
   return outcome_.best.state != nullptr ? outcome_.best.state
-                                        : replay(*start_, outcome_.best.path)->snapshot();
+                                        : replay(*start_, outcome_.best.path.moves())->snapshot();
 }
 
 Reached successor(const Reached& from, const Move& move) {
-  Reached next = {from.state->copy(), {}};
+  Reached next = {from.state->copy(), from.path};
   if (!next.state->apply(move)) return {};
-  next.path.reserve(from.path.size() + 1);
-  next.path = from.path;
   next.path.push_back(move);
   return next;
 }
@@ -177,8 +180,7 @@ void begin_greedily(SearchRun& run) {
 
 void finish_greedily(SearchRun& run) {
   Walk walk(run);
-  const std::vector<Move> path = run.best_path();
-  walk.follow(path);
+  walk.follow(run.best_path().moves());
   descend(walk, run);
 }
 

@@ -13,6 +13,7 @@
 #include "core/base/parallel.h"
 #include "core/base/random.h"
 #include "core/search/options.h"
+#include "core/search/path.h"
 #include "core/search/problem.h"
 
 namespace reverie {
@@ -49,7 +50,7 @@ struct SearchReport {
 /// A state that was the best when it was found.
 struct BestState {
   double cost = 0;
-  std::vector<Move> path = {};                      ///< from the start; empty where none led to it
+  Path path = {};                                   ///< from the start; empty where none led to it
   std::shared_ptr<const Snapshot> state = nullptr;  ///< null where only the path is at hand
 };
 
@@ -63,7 +64,7 @@ struct SearchOutcome : SearchReport {
 /// A state and the path that led there.
 struct Reached {
   std::unique_ptr<Problem> state;
-  std::vector<Move> path;
+  Path path;
 };
 
 /// What every search keeps while it runs: clock, counters, the best path so far and the reason to
@@ -71,7 +72,7 @@ struct Reached {
 class SearchRun {
  public:
   /// Called for each state that is built, by all threads of the search.
-  using OnState = std::function<void(const Problem&, std::span<const Move> path)>;
+  using OnState = std::function<void(const Problem&, const Path& path)>;
 
   /// `options` must outlive this.
   SearchRun(std::shared_ptr<const Problem> start, const SearchOptions& options,
@@ -84,7 +85,7 @@ class SearchRun {
   double initial_cost() const { return outcome_.initial_cost; }
   /// Of feasible states; infinite before there is one.
   double best_cost() const { return outcome_.best.cost; }
-  const std::vector<Move>& best_path() const { return outcome_.best.path; }
+  const Path& best_path() const { return outcome_.best.path; }
   /// By replay where a path leads to it that was not reached.
   std::shared_ptr<const Snapshot> best_state() const;
   /// Counters and trace so far.
@@ -110,7 +111,9 @@ class SearchRun {
   void count_work(const SearchReport& within);
   /// Tells whoever listens of a state that was built, and keeps its snapshot where the best path
   /// leads there, so that the end need not go there again.
-  void reached(const Problem& state, const std::vector<Move>& path);
+  void reached(const Problem& state, const Path& path);
+  /// The second part of that alone.
+  void keep_if_best(const Problem& state, const Path& path);
   /// Seconds since it began.
   double elapsed() const;
   /// Records a new best, whose cost must improve; its path, its state or both.
@@ -159,7 +162,7 @@ class Walk {
   Walk(SearchRun& run, Reached from);
 
   const Problem& state() const { return *at_.state; }
-  const std::vector<Move>& path() const { return at_.path; }
+  const Path& path() const { return at_.path; }
   /// Of the feasible states on the way; of all where none is.
   double least_cost() const { return least_feasible_ < kInfinity ? least_feasible_ : least_cost_; }
   /// What the move changes in cost, negative when it gains. Counts a candidate.

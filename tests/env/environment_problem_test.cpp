@@ -58,7 +58,7 @@ TEST(EnvironmentProblemTest, SearchesFindTheOptimumThatGreedyMisses) {
     const SearchOutcome outcome = solve(problem(environment), options, search);
     EXPECT_EQ(outcome.best.cost, optimum(environment));
     ToyEnvironment played = toy();
-    for (const Move& move : outcome.best.path) played.step(action_of(move));
+    for (const Move& move : outcome.best.path.moves()) played.step(action_of(move));
     EXPECT_EQ(objective(played), outcome.best.cost);
   }
   EXPECT_TRUE(solve(problem(environment), options, search::Exhaustive()).optimal);
@@ -79,7 +79,7 @@ TEST(EnvironmentProblemTest, MoreIsBetterAndTheResultIsFeasible) {
     const SearchOutcome outcome = solve(problem(environment), {}, search::Exhaustive());
     EXPECT_EQ(-outcome.best.cost, environment.optimal_value(start));
     KnapsackEnvironment played = knapsack(start);
-    for (const Move& move : outcome.best.path) played.step(action_of(move));
+    for (const Move& move : outcome.best.path.moves()) played.step(action_of(move));
     EXPECT_TRUE(played.info().feasible);
     EXPECT_EQ(objective(played), -outcome.best.cost);
   }
@@ -115,7 +115,7 @@ TEST(EnvironmentProblemTest, WhatIsNotAllowedIsNotReached) {
   SearchOptions options;
   for (const Search& search : std::vector<Search>{search::Exhaustive(), search::Taso(),
                                                   search::Beam(), search::RandomWalks()}) {
-    SearchRun run(bounded, options, [&](const Problem& state, std::span<const Move> path) {
+    SearchRun run(bounded, options, [&](const Problem& state, const Path& path) {
       EXPECT_TRUE(path.empty() || objective(environment_problem(state).environment()) < limit);
     });
     search(run);

@@ -2,7 +2,11 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
+#include <memory>
+#include <optional>
+#include <vector>
 
 #include "core/search/search_run.h"
 
@@ -33,6 +37,24 @@ inline void check_move(const Problem& state, const Move& move) {
   check_same_state(*next, *again);
 }
 
+/// A problem that keeps its candidates in order gives all of them, the first among equals first.
+inline void check_ranked(const Problem& state) {
+  const std::unique_ptr<RankedMoves> ranked = state.ranked();
+  if (ranked == nullptr) return;
+  std::vector<RatedMove> expected;
+  for (int kind = 0; kind < state.kinds(); ++kind)
+    for (int i = 0; i < state.candidates(kind); ++i)
+      expected.push_back({state.candidate(kind, i), state.change(state.candidate(kind, i))});
+  std::ranges::stable_sort(expected, {}, &RatedMove::change);
+  for (const RatedMove& one : expected) {
+    const std::optional<RatedMove> next = ranked->next();
+    ASSERT_TRUE(next.has_value());
+    EXPECT_EQ(next->move, one.move);
+    EXPECT_EQ(next->change, one.change);
+  }
+  EXPECT_FALSE(ranked->next().has_value());
+}
+
 /// What every Problem must do, along a random path of at most so many steps.
 inline void check_problem(const Problem& start, int steps, uint64_t seed = 1) {
   Rng rng(seed);
@@ -40,6 +62,7 @@ inline void check_problem(const Problem& start, int steps, uint64_t seed = 1) {
   int taken = 0;
   for (; taken < steps && !at->over(); ++taken) {
     check_same_state(*at, *at->copy());
+    check_ranked(*at);
     EXPECT_LE(at->lower_bound(), at->cost());
     ASSERT_EQ(at->kinds(), start.kinds());
     for (int kind = 0; kind < at->kinds(); ++kind) {

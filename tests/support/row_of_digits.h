@@ -1,10 +1,12 @@
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <limits>
 #include <memory>
 #include <numeric>
+#include <optional>
 #include <vector>
 
 #include "core/search/problem.h"
@@ -29,6 +31,8 @@ class RowOfDigits : public Problem {
   bool is_bounded = false;                     ///< tells a lower bound
   int most = std::numeric_limits<int>::max();  ///< the sum of digits is at most this
 
+  bool keeps_order = false;  ///< of its moves, by what they change
+
   bool only_thirds = false;  ///< states whose digits' sum 3 does not divide are infeasible
 
   const std::vector<int>& digits() const { return digits_; }
@@ -50,6 +54,15 @@ class RowOfDigits : public Problem {
   Move move(int kind, int i) const override {
     return {.kind = kind, .index = 0, .entity = entities(kind)[static_cast<size_t>(i)]};
   }
+  std::unique_ptr<RankedMoves> ranked() const override {
+    if (!keeps_order) return nullptr;
+    std::vector<RatedMove> moves;
+    for (int kind = 0; kind < kinds(); ++kind)
+      for (int i = 0; i < this->moves(kind); ++i)
+        moves.push_back({move(kind, i), change(move(kind, i))});
+    std::ranges::stable_sort(moves, {}, &RatedMove::change);
+    return std::make_unique<InOrder>(std::move(moves));
+  }
   bool allows(const Move& move) const override { return move.kind == kLower || sum() < most; }
   bool apply(const Move& move) override {
     if (!allows(move)) return false;
@@ -69,6 +82,18 @@ class RowOfDigits : public Problem {
   }
 
  private:
+  class InOrder : public RankedMoves {
+   public:
+    explicit InOrder(std::vector<RatedMove> moves) : moves_(std::move(moves)) {}
+    std::optional<RatedMove> next() override {
+      return at_ < moves_.size() ? std::optional(moves_[at_++]) : std::nullopt;
+    }
+
+   private:
+    std::vector<RatedMove> moves_;
+    size_t at_ = 0;
+  };
+
   struct Digits : Snapshot {
     explicit Digits(std::vector<int> row) : digits(std::move(row)) {}
     std::vector<int> digits;

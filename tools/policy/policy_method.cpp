@@ -97,7 +97,7 @@ class GuidedBeam {
         on_state_(options.on_state),
         bounded_(options.max_weight_growth > 0),
         beam_(std::make_shared<const EnvironmentProblem>(start, bound()), options_,
-              [this](const Problem& state, std::span<const Move>) {
+              [this](const Problem& state, const Path&) {
                 note(rewriting(environment_problem(state).environment()));
               }) {}
 
@@ -141,7 +141,7 @@ class GuidedBeam {
     const auto cost = static_cast<double>(state.cost().runtime.count);
     if (cost < best_cost()) {
       found_.improvements.push_back(
-          {cost, moves_of(reached.path()),
+          {cost, path_of(reached.path()),
            std::make_shared<const GraphSnapshot>(state.graph(), state.cost())});
       trace_.push_back(
           {beam_.elapsed(), beam_.report().expansions, beam_.report().candidates, cost});

@@ -13,6 +13,7 @@
 #include "core/onnx/export.h"
 #include "core/onnx/symbols.h"
 #include "env/rewrite/optimize/compare_files.h"
+#include "env/rewrite/search/rewrite_problem.h"
 
 namespace reverie {
 namespace {
@@ -59,9 +60,9 @@ std::vector<Contender> contenders_of(const RewriteState& start, const SearchResu
     const Improvement& found = closest(result.improvements, after + share * (before - after));
     const RewriteState state =
         found.graph ? RewriteState(*found.graph, start.shared_rules(), start.shared_cost_model())
-                    : replay(start, found.rewrites);
+                    : replay(start, steps_of(found.path));
     if (is_new(contenders, state.graph()))
-      contenders.push_back({state.graph(), state.cost(), found.rewrites});
+      contenders.push_back({state.graph(), state.cost(), steps_of(found.path)});
   }
   return contenders;
 }

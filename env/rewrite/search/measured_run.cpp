@@ -94,7 +94,7 @@ void MeasuredRun::note_improvement() {
   if (!trace_.empty() && best() == best_before_) return;
   best_before_ = best();
   trace_.push_back({walks_.elapsed(), 0, 0, static_cast<double>(graph.cost.runtime.count)});
-  if (best() > 0) improvements_.push_back({graph.cost.runtime, graph.path, {}});
+  if (best() > 0) improvements_.push_back({graph.cost.runtime, path_of(graph.path), {}});
 }
 
 std::vector<CheapestStates::Entry> MeasuredRun::cheapest(const SearchMethod& search,

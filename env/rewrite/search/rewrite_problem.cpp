@@ -16,9 +16,23 @@ const RewriteProblem& rewriting(const Problem& problem) {
   return *known;
 }
 
+class RankedRewrites : public RankedMoves {
+ public:
+  explicit RankedRewrites(const RewriteState& state) : next_(state.ranking()) {}
+
+  std::optional<RatedMove> next() override {
+    const std::optional<RankedLocation> found = next_();
+    if (!found) return std::nullopt;
+    return RatedMove{{found->rule, found->index}, static_cast<double>(found->change.count)};
+  }
+
+ private:
+  std::function<std::optional<RankedLocation>()> next_;
+};
+
 SearchRun::OnState listener(const RewriteSearchOptions& options) {
   if (!options.on_state) return nullptr;
-  return [&options](const Problem& state, std::span<const Move> path) {
+  return [&options](const Problem& state, const Path& path) {
     options.on_state(rewrite_state(state), steps_of(path));
   };
 }
@@ -53,23 +67,27 @@ std::unique_ptr<Problem> RewriteProblem::copy() const {
 }
 
 int RewriteProblem::candidates(int rule) const {
-  return classes_ ? static_cast<int>(state_.classes(rule).size()) : moves(rule);
+  listed_ = &state_.locations(rule);  // whoever asks wants to look at all of them
+  listed_rule_ = rule;
+  return classes_ ? static_cast<int>(state_.classes(rule).size())
+                  : static_cast<int>(listed_->size());
 }
 
 Move RewriteProblem::candidate(int rule, int i) const {
   return {rule, classes_ ? state_.classes(rule)[static_cast<size_t>(i)].representative() : i};
 }
 
-const Match& RewriteProblem::match(const Move& move) const {
-  if (listed_rule_ != move.kind) {
-    listed_ = &state_.locations(move.kind);
-    listed_rule_ = move.kind;
-  }
-  return (*listed_)[static_cast<size_t>(move.index)];
+Match RewriteProblem::match(const Move& move) const {
+  return listed_rule_ == move.kind ? (*listed_)[static_cast<size_t>(move.index)]
+                                   : state_.location(move.kind, move.index);
 }
 
 double RewriteProblem::change(const Move& move) const {
   return static_cast<double>(state_.cost_delta(match(move)).runtime.count);
+}
+
+std::unique_ptr<RankedMoves> RewriteProblem::ranked() const {
+  return classes_ ? nullptr : std::make_unique<RankedRewrites>(state_);
 }
 
 bool RewriteProblem::allows(const Move& move) const {
@@ -96,18 +114,17 @@ bool RewriteProblem::is(const Snapshot& snapshot) const {
 
 const RewriteState& rewrite_state(const Problem& problem) { return rewriting(problem).state(); }
 
-std::vector<RewriteStep> steps_of(std::span<const Move> path) {
+std::vector<RewriteStep> steps_of(const Path& path) {
   std::vector<RewriteStep> steps;
   steps.reserve(path.size());
-  for (const Move& move : path) steps.push_back({move.kind, move.index});
+  for (const Move& move : path.moves()) steps.push_back({move.kind, move.index});
   return steps;
 }
 
-std::vector<Move> moves_of(std::span<const RewriteStep> path) {
-  std::vector<Move> moves;
-  moves.reserve(path.size());
-  for (const RewriteStep& step : path) moves.push_back({step.rule, step.location});
-  return moves;
+Path path_of(std::span<const RewriteStep> steps) {
+  Path path;
+  for (const RewriteStep& step : steps) path.push_back({step.rule, step.location});
+  return path;
 }
 
 int64_t weight_limit(const SearchRun& run) { return rewriting(run.start()).weight_limit(); }
@@ -130,7 +147,7 @@ void RewriteRun::note(const RewriteState& state, std::span<const RewriteStep> pa
   const auto cost = static_cast<double>(state.cost().runtime.count);
   if (improves(cost))
     improve(
-        {cost, moves_of(path), std::make_shared<const GraphSnapshot>(state.graph(), state.cost())});
+        {cost, path_of(path), std::make_shared<const GraphSnapshot>(state.graph(), state.cost())});
   if (options_.on_state) options_.on_state(state, path);
 }
 
@@ -146,7 +163,7 @@ SearchResult search_result(const Problem& start, SearchOutcome outcome) {
                       best.cost, steps_of(outcome.best.path)};
   for (const BestState& found : outcome.improvements) {
     Improvement& improvement = result.improvements.emplace_back();
-    improvement = {picoseconds(found.cost), steps_of(found.path), {}};
+    improvement = {picoseconds(found.cost), found.path, {}};
     if (found.path.empty())
       improvement.graph = static_cast<const GraphSnapshot&>(*found.state).graph;
   }
@@ -176,9 +193,8 @@ SearchMethod method_named(const std::string& name, const SolverSettings& setting
 RewriteState replay(const RewriteState& start, std::span<const RewriteStep> path) {
   RewriteState state = start;
   for (const RewriteStep& step : path) {
-    const auto& locations = state.locations(step.rule);
-    REVERIE_CHECK_LT(step.location, static_cast<int>(locations.size()));
-    state.commit(state.propose(locations[static_cast<size_t>(step.location)]));
+    REVERIE_CHECK_LT(step.location, state.location_count(step.rule));
+    state.commit(state.propose(state.location(step.rule, step.location)));
   }
   return state;
 }

@@ -37,6 +37,7 @@ class RewriteProblem : public Problem {
   Move candidate(int rule, int i) const override;
   bool leaves_out() const override { return classes_; }
   double change(const Move& move) const override;
+  std::unique_ptr<RankedMoves> ranked() const override;
   bool allows(const Move& move) const override;
   bool apply(const Move& move) override;
   uint64_t hash() const override { return state_.hash(); }
@@ -44,22 +45,22 @@ class RewriteProblem : public Problem {
   bool is(const Snapshot& snapshot) const override;
 
  private:
-  const Match& match(const Move& move) const;
+  Match match(const Move& move) const;
 
   RewriteState state_;
   bool classes_ = false;
   bool bounded_ = false;
   int64_t weight_limit_ = 0;
   int64_t weight_bytes_ = 0;
-  // Of the rule whose locations were asked for last, until the next step.
+  // Of the rule whose candidates were asked for last, until the next step.
   mutable int listed_rule_ = -1;
   mutable const std::vector<Match>* listed_ = nullptr;
 };
 
 /// The state of a RewriteProblem.
 const RewriteState& rewrite_state(const Problem& problem);
-std::vector<RewriteStep> steps_of(std::span<const Move> path);
-std::vector<Move> moves_of(std::span<const RewriteStep> path);
+std::vector<RewriteStep> steps_of(const Path& path);
+Path path_of(std::span<const RewriteStep> steps);
 
 // Of a run over a RewriteProblem:
 /// Of the bytes of weights.

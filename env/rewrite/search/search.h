@@ -49,8 +49,8 @@ inline Picoseconds picoseconds(double cost) { return {static_cast<int64_t>(cost)
 /// A graph that was the best when it was found.
 struct Improvement {
   Picoseconds runtime;
-  std::vector<RewriteStep> rewrites;  ///< from the start
-  std::optional<Graph> graph;         ///< where no path led to it
+  Path path;                   ///< from the start
+  std::optional<Graph> graph;  ///< where no path led to it
 };
 
 /// What a search for a better graph found; SearchReport::trace is in picoseconds.

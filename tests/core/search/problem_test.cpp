@@ -39,8 +39,8 @@ search::Beam beam(int64_t width) {
   return {.width = width, .greedy_first = false, .finish = false};
 }
 
-std::vector<int> digits_after(const RowOfDigits& start, const std::vector<Move>& path) {
-  return dynamic_cast<const RowOfDigits&>(*replay(start, path)).digits();
+std::vector<int> digits_after(const RowOfDigits& start, const Path& path) {
+  return dynamic_cast<const RowOfDigits&>(*replay(start, path.moves())).digits();
 }
 
 TEST(ProblemConformance, RowOfDigits) {
@@ -50,17 +50,27 @@ TEST(ProblemConformance, RowOfDigits) {
   start.most = 7;
   start.only_thirds = true;
   check_problem(start, 100);
+  start.keeps_order = true;
+  check_problem(start, 100);
 }
 
 TEST(GreedyOnAnyProblem, DescendsByTheLargestGain) {
   const auto start = row({1, 3, 1});
   const SearchOutcome outcome = solve(start, {}, search::Greedy());
   EXPECT_THAT(digits_after(*start, outcome.best.path), ElementsAre(2, 4, 2));
-  EXPECT_EQ(outcome.best.path.front(), (Move{RowOfDigits::kRaise, 0, 0}));
+  EXPECT_EQ(outcome.best.path.moves().front(), (Move{RowOfDigits::kRaise, 0, 0}));
   EXPECT_EQ(outcome.best.cost, 4 + 3 + 4);
   EXPECT_EQ(outcome.initial_cost, 11 + 6 + 11);
   EXPECT_EQ(outcome.expansions, 4);
   EXPECT_EQ(outcome.improvements.size(), 3u);
+}
+
+TEST(GreedyOnAnyProblem, LooksAtFewWhereTheProblemKeepsThemInOrder) {
+  const auto start = row({1, 3, 1});
+  start->keeps_order = true;
+  const SearchOutcome outcome = solve(start, {}, search::Greedy());
+  EXPECT_THAT(digits_after(*start, outcome.best.path), ElementsAre(2, 4, 2));
+  EXPECT_EQ(outcome.candidates, 4);
 }
 
 TEST(GreedyOnAnyProblem, IsStuckBeforeARise) {
@@ -213,7 +223,7 @@ TEST_P(AnySearch, TheBestIsFeasibleThoughTheStartIsNot) {
   start->only_thirds = true;
   const SearchOutcome outcome = solve(start, options_of(300), GetParam().run);
   EXPECT_EQ(outcome.best.cost, 4 + 3);
-  EXPECT_TRUE(replay(*start, outcome.best.path)->feasible());
+  EXPECT_TRUE(replay(*start, outcome.best.path.moves())->feasible());
   EXPECT_EQ(outcome.trace.front().best, std::numeric_limits<double>::infinity());
 }
 
@@ -228,6 +238,24 @@ TEST_P(AnySearch, AnyNumberOfThreadsGivesTheSame) {
   EXPECT_EQ(one.steps, many.steps);
 }
 
+/// The candidates that it looks at are the only difference.
+TEST_P(AnySearch, AProblemThatKeepsItsMovesInOrderGivesTheSame) {
+  for (const int most : {5, std::numeric_limits<int>::max()})
+    for (const bool only_thirds : {false, true}) {
+      const auto plain = row({0, 1, 3}), ordered = row({0, 1, 3});
+      plain->most = ordered->most = most;
+      plain->only_thirds = ordered->only_thirds = only_thirds;
+      ordered->keeps_order = true;
+      const SearchOutcome one = solve(plain, options_of(40), GetParam().run);
+      const SearchOutcome other = solve(ordered, options_of(40), GetParam().run);
+      EXPECT_EQ(one.best.path, other.best.path);
+      EXPECT_EQ(one.expansions, other.expansions);
+      EXPECT_EQ(one.steps, other.steps);
+      EXPECT_EQ(one.duplicates, other.duplicates);
+      EXPECT_GE(one.candidates, other.candidates);
+    }
+}
+
 TEST_P(AnySearch, TakesNoMoveThatIsRefused) {
   const auto start = row({0, 0, 0});
   start->most = 5;
@@ -235,7 +263,7 @@ TEST_P(AnySearch, TakesNoMoveThatIsRefused) {
   const std::vector<int> digits = digits_after(*start, outcome.best.path);
   EXPECT_LE(std::accumulate(digits.begin(), digits.end(), 0), 5);
   EXPECT_GE(outcome.best.cost, 10 + 4 + 4);
-  EXPECT_TRUE(replay(*start, outcome.best.path)->is(*outcome.best.state));
+  EXPECT_TRUE(replay(*start, outcome.best.path.moves())->is(*outcome.best.state));
 }
 
 INSTANTIATE_TEST_SUITE_P(
@@ -243,6 +271,7 @@ INSTANTIATE_TEST_SUITE_P(
     ::testing::Values(NamedSearch{"random", search::RandomWalks()}, NamedSearch{"taso", taso(4)},
                       NamedSearch{"taso_published", search::Taso{.alpha = 4, .published = true}},
                       NamedSearch{"exhaustive", search::Exhaustive()}, NamedSearch{"beam", beam(8)},
+                      NamedSearch{"greedy_beam", search::Beam{.width = 3}},
                       NamedSearch{"annealing", search::Annealing{.hot = 100, .sweeps = 200}},
                       NamedSearch{"mcts", search::Mcts()}),
     [](const auto& info) { return std::string(info.param.name); });
