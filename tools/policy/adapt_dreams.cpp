@@ -37,14 +37,19 @@ class ScenarioDreams {
       : trained_(trained),
         environment_({start}, AdaptReward::kAccuracy),
         known_(translated(environment_.fork(), trained.spec())) {
-    known_->reset(0);
+    if (dreams_in_grey_box(trained, known_->spec()))
+      start_ = std::move(known_starts(*known_, trained.spec()).front());
+    else
+      known_->reset(0);
   }
 
   std::vector<DreamtEpisode> dream(Policy& policy, size_t count, uint64_t seed) const {
     Rng rng(seed);
-    if (is_grey()) {
-      GreyBoxEnvironment grey_box(known_starts(*known_, trained_.spec()), trained_.encoder,
-                                  trained_.world, static_cast<int>(count));
+    if (start_) {
+      KnownStarts starts;
+      starts.push_back(start_->fork());
+      GreyBoxEnvironment grey_box(std::move(starts), trained_.encoder, trained_.world,
+                                  static_cast<int>(count));
       return dream_in(grey_box, policy, /*greedy=*/false, rng);
     }
     const std::vector<const Environment*> starts(count, known_.get());
@@ -54,8 +59,8 @@ class ScenarioDreams {
   /// What becomes of a plan where the network may have gone back, or the budget ended: the actions
   /// that known dynamics allow.
   std::vector<Action> allowed(const std::vector<Action>& plan) const {
-    if (!is_grey()) return plan;
-    const auto known = known_->known();
+    if (!start_) return plan;
+    const auto known = start_->fork();
     std::vector<Action> taken;
     for (bool over = false; const Action& wanted : plan) {
       const Action action = known->mask().allows(wanted) ? wanted : action_of(std::nullopt);
@@ -72,8 +77,6 @@ class ScenarioDreams {
   }
 
  private:
-  bool is_grey() const { return dreams_in_grey_box(trained_, known_->spec()); }
-
   static Action renamed(Action action, const EnvSpec& from, const EnvSpec& to) {
     const std::string& name = from.actions[static_cast<size_t>(action.primary)];
     action.primary = static_cast<int>(std::ranges::find(to.actions, name) - to.actions.begin());
@@ -83,6 +86,7 @@ class ScenarioDreams {
   const TrainedPolicy& trained_;
   AdaptEnvironment environment_;
   std::unique_ptr<Environment> known_;
+  std::unique_ptr<KnownDynamics> start_;  // in a grey box
 };
 
 }  // namespace
