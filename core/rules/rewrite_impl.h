@@ -75,7 +75,7 @@ struct RewriteState::Impl {
   Cost cost_delta(int32_t slot);
   void watch_beyond(int32_t slot, const Change& change);
   Change::Applied apply(const Rewrite& rewrite);
-  void commit(const Rewrite& rewrite);
+  NodesChanged commit(const Rewrite& rewrite);
   /// Brings matches, their lists and the order up to date with the graph. Where a cost cannot be
   /// had, throws what the cost model throws, changes nothing, and tries again when asked again.
   void catch_up();

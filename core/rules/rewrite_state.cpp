@@ -123,16 +123,18 @@ Change::Applied RewriteState::Impl::apply(const Rewrite& rewrite) {
   return applied;
 }
 
-void RewriteState::Impl::commit(const Rewrite& rewrite) {
+NodesChanged RewriteState::Impl::commit(const Rewrite& rewrite) {
   catch_up();
   const Change::Applied& applied = unmatched.emplace(apply(rewrite));
   if (neighbourhoods)
     for (const auto* nodes : {&applied.added, &applied.touched, &applied.used_otherwise})
       neighbourhoods_changed.insert(neighbourhoods_changed.end(), nodes->begin(), nodes->end());
-  if (!hash) return;
-  hash_changed.insert(hash_changed.end(), applied.added.begin(), applied.added.end());
-  hash_changed.insert(hash_changed.end(), applied.touched.begin(), applied.touched.end());
-  hash_removed.insert(hash_removed.end(), applied.removed.begin(), applied.removed.end());
+  if (hash) {
+    hash_changed.insert(hash_changed.end(), applied.added.begin(), applied.added.end());
+    hash_changed.insert(hash_changed.end(), applied.touched.begin(), applied.touched.end());
+    hash_removed.insert(hash_removed.end(), applied.removed.begin(), applied.removed.end());
+  }
+  return {applied.added, applied.removed};
 }
 
 void RewriteState::Impl::catch_up() {
@@ -266,7 +268,7 @@ uint64_t RewriteState::hash_after(const Rewrite& rewrite) const {
   return change.hash_after(impl_->up_to_date_hash());
 }
 
-void RewriteState::commit(const Rewrite& rewrite) {
+NodesChanged RewriteState::commit(const Rewrite& rewrite) {
   if (impl_.use_count() > 1) {
     const auto shared = impl_;  // outlives the lock
     const auto lock = shared->lock_matched();
@@ -276,7 +278,12 @@ void RewriteState::commit(const Rewrite& rewrite) {
     // follows; giving up one more copy does.
     std::shared_ptr<Impl>{impl_}.reset();
   }
-  impl_->commit(rewrite);
+  return impl_->commit(rewrite);
+}
+
+void RewriteState::put_in_order(std::vector<NodeId>& nodes) const {
+  const auto lock = impl_->lock_matched();
+  std::ranges::sort(nodes, {}, [&](NodeId node) { return impl_->order.position(node); });
 }
 
 }  // namespace reverie

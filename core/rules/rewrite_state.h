@@ -31,6 +31,12 @@ struct RankedLocation {
   Picoseconds change;
 };
 
+/// What a step did to the nodes of a graph, constant ones included.
+struct NodesChanged {
+  std::vector<NodeId> added;  ///< some may be erased again
+  std::vector<NodeId> removed;
+};
+
 /// A graph under rewriting: the graph, all matches of a rule set, its cost and its hash, each
 /// brought up to date by difference. A copy is cheap: what both hold is shared until one of them
 /// commits. `commit` works in place where nothing is shared. Copies may be used by different
@@ -87,7 +93,9 @@ class RewriteState {
   /// Builds the successor in place. Its matches are found, and the costs of what they would bring
   /// looked up, when they are first asked for: a state that is only looked at as a graph does
   /// without. What the cost model throws then, whatever asked throws, each time until it succeeds.
-  void commit(const Rewrite& rewrite);
+  NodesChanged commit(const Rewrite& rewrite);
+  /// Puts nodes of the graph in the order of graph().topological_order(), which is not walked.
+  void put_in_order(std::vector<NodeId>& nodes) const;
 
  private:
   struct Impl;

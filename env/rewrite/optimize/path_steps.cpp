@@ -1,8 +1,8 @@
 #include "env/rewrite/optimize/path_steps.h"
 
 #include <algorithm>
-#include <iterator>
 #include <set>
+#include <utility>
 
 #include "core/rules/no_cost.h"
 #include "env/rewrite/optimize/accepted_path.h"
@@ -10,20 +10,12 @@
 namespace reverie {
 namespace {
 
-std::vector<NodeId> work_of(const Graph& graph) {
-  std::vector<NodeId> nodes = graph.nodes();
-  std::erase_if(nodes, [&](NodeId node) { return !graph.is_work(node); });
+/// Those that are operators, in the order of the state's graph, in which they are.
+std::vector<NodeId> work_in_order(const RewriteState& state, std::vector<NodeId> nodes) {
+  const Graph& graph = state.graph();
+  std::erase_if(nodes, [&](NodeId node) { return !graph.alive(node) || !graph.is_work(node); });
+  state.put_in_order(nodes);
   return nodes;
-}
-
-/// Those of `nodes` that `others` lacks, in the order of the graph that has them.
-std::vector<NodeId> only_in(const Graph& graph, const std::vector<NodeId>& nodes,
-                            const std::vector<NodeId>& others) {
-  std::vector<NodeId> rest;
-  std::ranges::set_difference(nodes, others, std::back_inserter(rest));
-  std::vector<NodeId> ordered = graph.topological_order();
-  std::erase_if(ordered, [&](NodeId node) { return !std::ranges::binary_search(rest, node); });
-  return ordered;
 }
 
 /// Those alone that the path needs.
@@ -44,11 +36,11 @@ Graph for_each_step(const Graph& start, const RuleSet& rules, std::span<const Re
   rename_rules(steps, rules, *own);
   RewriteState state(start, own, std::make_shared<NoCost>());
   for (const RewriteStep& step : steps) {
-    const Graph before = state.graph();
-    state.commit(state.propose(state.location(step.rule, step.location)));
-    const std::vector<NodeId> old = work_of(before), now = work_of(state.graph());
-    visit({own->name(step.rule), before, state.graph(), only_in(before, old, now),
-           only_in(state.graph(), now, old)});
+    const RewriteState before = state;
+    NodesChanged changed = state.commit(state.propose(state.location(step.rule, step.location)));
+    visit({own->name(step.rule), before.graph(), state.graph(),
+           work_in_order(before, std::move(changed.removed)),
+           work_in_order(state, std::move(changed.added))});
   }
   return state.graph();
 }

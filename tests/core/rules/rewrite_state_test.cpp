@@ -165,6 +165,30 @@ TEST(RewriteState, AStepLooksAtNoMoreInALargeGraph) {
   EXPECT_EQ(most(1000), of_some);
 }
 
+TEST(RewriteState, TellsWhichNodesAStepChanged) {
+  const auto rules = std::make_shared<const RuleSet>(RuleSet::builtin());
+  RewriteState state(branches(), rules, make_cost_model("roofline:t4"));
+  Rng rng(1);
+  int added = 0;
+  for (int step = 0; step < 20; ++step) {
+    const Match match = random_match(state, rng);
+    if (match.slot < 0) break;
+    const Graph before = state.graph();
+    const NodesChanged changed = state.commit(state.propose(match));
+    const Graph& after = state.graph();
+    std::vector<NodeId> expected = before.nodes();
+    std::erase_if(expected, [&](NodeId node) { return std::ranges::count(changed.removed, node); });
+    for (const NodeId node : changed.added)
+      if (after.alive(node)) expected.push_back(node);
+    std::ranges::sort(expected);
+    EXPECT_EQ(expected, after.nodes());
+    state.put_in_order(expected);
+    EXPECT_EQ(expected, after.topological_order());
+    added += static_cast<int>(changed.added.size());
+  }
+  EXPECT_GT(added, 20);
+}
+
 /// Pairs of operators that share nothing are found, kept up to date, and never close a cycle.
 TEST(RewriteState, PatternsThatFallApartStayConsistent) {
   const auto rules = std::make_shared<const RuleSet>(RuleSet::parse(R"(
