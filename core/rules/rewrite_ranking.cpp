@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <tuple>
+#include <utility>
 
 #include "core/rules/cycle_check.h"
 #include "core/rules/rewrite_impl.h"
@@ -73,7 +74,12 @@ class RewriteState::Impl::Ranking {
 /// From now on the lists hold what matches change.
 void RewriteState::Impl::rank() {
   if (std::exchange(ranked, true)) return;
-  list_anew();
+  for (int rule = 0; rule < rules->size(); ++rule) {
+    std::vector<LocationList::Entry> entries;
+    lists[static_cast<size_t>(rule)].for_each(
+        [&](int32_t slot) { entries.push_back(entry_of(slot)); });
+    lists.edit(static_cast<size_t>(rule)) = LocationList(entries);
+  }
 }
 
 std::function<std::optional<RankedLocation>()> RewriteState::ranking() const {

@@ -1,0 +1,60 @@
+#include <benchmark/benchmark.h>
+
+#include <algorithm>
+#include <memory>
+
+#include "core/models/models.h"
+#include "core/rules/rewrite_state.h"
+#include "env/rewrite/search/search.h"
+
+namespace reverie::bench {
+namespace {
+
+/// Narrow encoder layers of BERT, one after another: the models of experiments/scale.
+RewriteState stack_of(int64_t layers) {
+  ModelOptions options;
+  options.layers = layers;
+  options.hidden = 32;
+  options.heads = 2;
+  options.inner = 64;
+  options.length = 8;
+  options.vocabulary = 50;
+  options.light = true;
+  return {build_model("bert_tiny", options), std::make_shared<const RuleSet>(RuleSet::builtin()),
+          make_cost_model("roofline:cpu")};
+}
+
+/// The largest RewriteState::looked_at of a step of greedy search.
+int64_t most_looked_at(RewriteState state) {
+  int64_t most = 0;
+  for (;;) {
+    const auto best = state.ranking()();
+    if (!best || best->change.count >= 0) return most;
+    state.commit(state.propose(state.location(best->rule, best->index)));
+    most = std::max(most, state.looked_at());
+  }
+}
+
+/// Greedy search from start to end, against the number of nodes; `step` in seconds.
+void GreedySearch(benchmark::State& state) {
+  const RewriteState start = stack_of(state.range(0));
+  double steps = 0;
+  for (auto _ : state)
+    steps += static_cast<double>(search_rewrites(start, {}, search::Greedy()).steps);
+  const int nodes = start.graph().node_count();
+  state.SetComplexityN(nodes);
+  state.counters["nodes"] = nodes;
+  state.counters["looked_at"] = static_cast<double>(most_looked_at(start));
+  state.counters["step"] =
+      benchmark::Counter(steps, benchmark::Counter::kIsRate | benchmark::Counter::kInvert);
+}
+BENCHMARK(GreedySearch)
+    ->Arg(12)
+    ->Arg(48)
+    ->Arg(192)
+    ->Arg(768)
+    ->Unit(benchmark::kMillisecond)
+    ->Complexity(benchmark::oN);
+
+}  // namespace
+}  // namespace reverie::bench
