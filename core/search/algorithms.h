@@ -25,7 +25,8 @@ namespace search {
 
 /// Takes the move that lowers the cost most until none does. Tree search and annealing do this as
 /// the first of what their budget counts, beam search before it begins (`greedy_first`); the queue
-/// of taso goes down the same path first. So none of these comes out worse where greedy search fits
+/// of taso goes down the same path first, and where a problem keeps its moves in order, greedy's
+/// result counts when the time is over. So none of these comes out worse where greedy search fits
 /// into the time.
 struct Greedy {
   void operator()(SearchRun& run) const;
