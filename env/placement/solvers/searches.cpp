@@ -8,6 +8,7 @@
 #include "env/placement/search/heuristics.h"
 #include "env/placement/search/list_search.h"
 #include "env/placement/search/local_search.h"
+#include "env/placement/search/multilevel.h"
 #include "env/placement/simulator/ordered_placement.h"
 
 namespace reverie {
@@ -28,15 +29,19 @@ void random_placements(Evaluator& evaluator, uint64_t seed) {
 }
 
 /// It begins with the best of the quick heuristics, so that it is never worse than these. METIS is
-/// a good start where memory is tight, ETF on several devices.
+/// a good start where memory is tight, ETF on several devices. Graphs that are too large for moves
+/// of single nodes are searched at several levels.
 void improve(Evaluator& evaluator, uint64_t seed) {
   constexpr std::array kQuick{"m_topo", "etf", "heft", "metis"};
   constexpr double kListShare = 0.4, kListShareToFuse = 0.3, kKernelShare = 0.5;
+  constexpr int kMostForSingleMoves = 3000;
   const bool fuses = !evaluator.fusion().empty();
   for (const PlaceMethod& method : place_methods())
     if (std::ranges::count(kQuick, method.name) > 0 && method.suits(evaluator.graph()) &&
         !evaluator.spent())
       method.run(evaluator, seed);
+  if (!fuses && evaluator.graph().size() > kMostForSingleMoves)
+    return multilevel(evaluator, 1, Rng(seed).fork(3));
   list_search(evaluator, fuses ? kListShareToFuse : kListShare, Rng(seed).fork(0));
   if (fuses) list_kernels(evaluator, kListShareToFuse + kKernelShare, Rng(seed).fork(2));
   local_search(evaluator, Placement(evaluator.best()), Rng(seed).fork(1));
