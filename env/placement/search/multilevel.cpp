@@ -101,7 +101,9 @@ class MultilevelSearch {
       if (!goes_on(until)) return;
       plan.clear(0, transfers);
       for (const int node : order) plan.put_where_it_ends_first(node, /*gaps=*/true);
-      evaluate(plan.placement().device);
+      Placement placement = plan.placement();
+      evaluator_.evaluate(placement, Dispatch::kInOrder);
+      evaluate(std::move(placement.device));
     }
   }
 

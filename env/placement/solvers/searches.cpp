@@ -36,12 +36,15 @@ void improve(Evaluator& evaluator, uint64_t seed) {
   constexpr double kListShare = 0.4, kListShareToFuse = 0.3, kKernelShare = 0.5;
   constexpr int kMostForSingleMoves = 3000;
   const bool fuses = !evaluator.fusion().empty();
+  const bool has_levels = !fuses && evaluator.graph().size() > kMostForSingleMoves;
+  const auto is_needed = [&](const PlaceMethod& method) {  // levels begin with HEFT
+    return !has_levels || method.name != "heft" || !evaluator.best_outcome().feasible();
+  };
   for (const PlaceMethod& method : place_methods())
     if (std::ranges::count(kQuick, method.name) > 0 && method.suits(evaluator.graph()) &&
-        !evaluator.spent())
+        !evaluator.spent() && is_needed(method))
       method.run(evaluator, seed);
-  if (!fuses && evaluator.graph().size() > kMostForSingleMoves)
-    return multilevel(evaluator, 1, Rng(seed).fork(3));
+  if (has_levels) return multilevel(evaluator, 1, Rng(seed).fork(3));
   list_search(evaluator, fuses ? kListShareToFuse : kListShare, Rng(seed).fork(0));
   if (fuses) list_kernels(evaluator, kListShareToFuse + kKernelShare, Rng(seed).fork(2));
   local_search(evaluator, Placement(evaluator.best()), Rng(seed).fork(1));

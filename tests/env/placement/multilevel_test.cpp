@@ -42,7 +42,9 @@ TEST(Multilevel, CoarserJoinsPairsOfOneDeviceWithinTheLimit) {
     EXPECT_GE(parts[cluster].size(), 1u);
     EXPECT_LE(parts[cluster].size(), 2u);
     EXPECT_EQ(devices[cluster].size(), 1u);
-    if (parts[cluster].size() == 2) EXPECT_LE(work[cluster], kMost * all);
+    if (parts[cluster].size() == 2) {
+      EXPECT_LE(work[cluster], kMost * all);
+    }
   }
 }
 
