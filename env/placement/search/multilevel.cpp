@@ -138,9 +138,7 @@ class MultilevelSearch {
     while (goes_on(until)) {
       std::vector<int> device = evaluator_.best().device;
       for (int i = 0; i < static_cast<int>(at_once); ++i) {
-        const size_t cluster = rng_.below(nodes.size());
-        const int to = other_device(exchange.near[cluster], nodes, device);
-        for (const int node : nodes[cluster]) device[static_cast<size_t>(node)] = to;
+        move_one(exchange, nodes, device);
       }
       const double before = evaluator_.cost(evaluator_.best_outcome());
       evaluate(std::move(device));
@@ -149,8 +147,21 @@ class MultilevelSearch {
     }
   }
 
-  int other_device(const std::vector<std::pair<int, double>>& near,
-                   const std::vector<std::vector<int>>& nodes, const std::vector<int>& device) {
+  /// Some clusters have no other device to go to, so that several may be drawn.
+  void move_one(const ClusterGraph& exchange, const std::vector<std::vector<int>>& nodes,
+                std::vector<int>& device) {
+    constexpr int kDraws = 100;
+    for (int draw = 0; draw < kDraws; ++draw) {
+      const size_t cluster = rng_.below(nodes.size());
+      const int to = draw_device(exchange.near[cluster], nodes, device);
+      if (to == device[static_cast<size_t>(nodes[cluster].front())]) continue;
+      for (const int node : nodes[cluster]) device[static_cast<size_t>(node)] = to;
+      return;
+    }
+  }
+
+  int draw_device(const std::vector<std::pair<int, double>>& near,
+                  const std::vector<std::vector<int>>& nodes, const std::vector<int>& device) {
     if (near.empty() || rng_.uniform() < kAnyDevice)
       return static_cast<int>(rng_.below(static_cast<uint64_t>(evaluator_.topology().size())));
     const auto neighbor = static_cast<size_t>(near[rng_.below(near.size())].first);
