@@ -92,8 +92,9 @@ void SearchRun::merge(SearchOutcome other) {
     point.expansions += outcome_.expansions;
     point.candidates += outcome_.candidates;
     outcome_.trace.push_back(point);
-    const bool last = i + 1 == other.improvements.size();
-    outcome_.best = last ? other.best : other.improvements[i];  // with its state where it is known
+    outcome_.best = other.improvements[i];
+    const bool is_last = i + 1 == other.improvements.size();
+    if (is_last && outcome_.best.state == nullptr) outcome_.best.state = other.best.state;
     outcome_.improvements.push_back(std::move(other.improvements[i]));
   }
   count_work(other);
