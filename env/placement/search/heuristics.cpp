@@ -61,12 +61,13 @@ std::vector<int64_t> path_ranks(const Simulator& simulator) {
   return ranks;
 }
 
-Placement heft(const Simulator& simulator, double reserve) {
+Placement heft(const Simulator& simulator, double reserve, Plan::Transfers transfers) {
   const auto ranks = upward_ranks(simulator, /*with_transfers=*/true);
   std::vector<int> order = simulator.graph().order();  // it decides between equal ranks
   std::ranges::stable_sort(order, std::greater(),
                            [&](int node) { return ranks[static_cast<size_t>(node)]; });
-  Plan plan(simulator, reserve);
+  Plan plan(simulator);
+  plan.clear(reserve, transfers);
   for (const int node : order) plan.put_where_it_ends_first(node, /*gaps=*/true);
   return plan.placement();
 }

@@ -4,6 +4,7 @@
 #include <functional>
 #include <vector>
 
+#include "env/placement/search/plan.h"
 #include "env/placement/simulator/evaluator.h"
 #include "env/placement/simulator/simulator.h"
 
@@ -40,8 +41,11 @@ std::vector<int64_t> path_ranks(const Simulator& simulator);
 
 /// HEFT (Topcuoglu, Hariri and Wu 2002): nodes by the longest path from them on, with mean costs of
 /// the devices and mean transfers between two different ones; each to the device on which it ends
-/// first, also in a gap that is large enough.
-Placement heft(const Simulator& simulator, double reserve = 0);
+/// first, also in a gap that is large enough. `transfers`: whether it plans for contention.
+Placement heft(const Simulator& simulator, double reserve, Plan::Transfers transfers);
+inline Placement heft(const Simulator& simulator, double reserve = 0) {
+  return heft(simulator, reserve, Plan::Transfers::kFree);
+}
 
 /// ETF (Hwang, Chow, Anger and Lee 1989): of all ready nodes and devices the pair that can start
 /// first; of several, the node with the longest path of mean costs from it on. With groups and

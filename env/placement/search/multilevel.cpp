@@ -1,14 +1,13 @@
 #include "env/placement/search/multilevel.h"
 
 #include <algorithm>
-#include <functional>
 #include <numeric>
 #include <ranges>
 #include <utility>
 
 #include "core/base/error.h"
-#include "env/placement/search/plan.h"
-#include "env/placement/simulator/ordered_placement.h"
+#include "core/base/shuffle.h"
+#include "env/placement/search/heuristics.h"
 
 namespace reverie {
 namespace {
@@ -60,13 +59,13 @@ struct ClusterGraph {
 
 class MultilevelSearch {
  public:
-  MultilevelSearch(Evaluator& evaluator, double until, Rng rng)
-      : evaluator_(evaluator), graph_(evaluator.graph()), until_(until), rng_(rng) {}
+  MultilevelSearch(Evaluator& evaluator, Rng rng)
+      : evaluator_(evaluator), graph_(evaluator.graph()), rng_(rng) {}
 
   void run() {
     evaluate(evaluator_.best().device);
     const double begin = evaluator_.used();
-    plan_levels(begin + kPlanShare * (until_ - begin));
+    plan_levels(begin + kPlanShare * (1 - begin));
     move_levels();
   }
 
@@ -92,16 +91,9 @@ class MultilevelSearch {
   void plan_level(const Clusters& clusters, double until) {
     const CostGraph grouped = graph_.with_groups(clusters.of);
     const Simulator simulator(grouped, evaluator_.topology());
-    const auto ranks = upward_ranks(simulator, /*with_transfers=*/true);
-    std::vector<int> order = grouped.order();
-    std::ranges::stable_sort(order, std::greater(),
-                             [&](int node) { return ranks[static_cast<size_t>(node)]; });
-    Plan plan(simulator);
     for (const auto transfers : {Plan::Transfers::kFree, Plan::Transfers::kQueued}) {
       if (!goes_on(until)) return;
-      plan.clear(0, transfers);
-      for (const int node : order) plan.put_where_it_ends_first(node, /*gaps=*/true);
-      Placement placement = plan.placement();
+      Placement placement = heft(simulator, 0, transfers);
       evaluator_.evaluate(placement, Dispatch::kInOrder);
       evaluate(std::move(placement.device));
     }
@@ -117,7 +109,7 @@ class MultilevelSearch {
 
   void move_levels() {
     std::vector<Clusters> levels{entity_clusters(graph_)};
-    for (size_t known = 0; known < levels.size() && goes_on(until_); known = levels.size() - 1) {
+    for (size_t known = 0; known < levels.size() && goes_on(1); known = levels.size() - 1) {
       Clusters one = next(levels.back(), kMovedWork, evaluator_.best().device);
       if (one.count == levels.back().count) break;
       levels.push_back(std::move(one));
@@ -125,7 +117,7 @@ class MultilevelSearch {
     const double begin = evaluator_.used();
     for (size_t done = 1; done <= levels.size(); ++done) {
       const double share = static_cast<double>(done) / static_cast<double>(levels.size());
-      move(levels[levels.size() - done], begin + share * (until_ - begin));
+      move(levels[levels.size() - done], begin + share * (1 - begin));
     }
   }
 
@@ -137,9 +129,7 @@ class MultilevelSearch {
     double at_once = 1;
     while (goes_on(until)) {
       std::vector<int> device = evaluator_.best().device;
-      for (int i = 0; i < static_cast<int>(at_once); ++i) {
-        move_one(exchange, nodes, device);
-      }
+      for (int i = 0; i < static_cast<int>(at_once); ++i) move_one(exchange, nodes, device);
       const double before = evaluator_.cost(evaluator_.best_outcome());
       evaluate(std::move(device));
       const bool gains = evaluator_.cost(evaluator_.best_outcome()) < before;
@@ -170,7 +160,6 @@ class MultilevelSearch {
 
   Evaluator& evaluator_;
   const CostGraph& graph_;
-  double until_;
   Rng rng_;
 };
 
@@ -192,7 +181,7 @@ Clusters coarser(const Simulator& simulator, const Clusters& clusters, double mo
     on[static_cast<size_t>(clusters.of[node])] = device[node];
   const double limit = most * std::accumulate(exchange.work.begin(), exchange.work.end(), 0.0);
   std::iota(order.begin(), order.end(), 0);
-  std::ranges::shuffle(order, rng);
+  shuffle(std::span(order), rng);
   for (const int cluster : order) {
     const auto one = static_cast<size_t>(cluster);
     if (with[one] >= 0) continue;
@@ -235,9 +224,9 @@ std::vector<int64_t> placed_ranks(const Simulator& simulator, const std::vector<
   return ranks;
 }
 
-void multilevel(Evaluator& evaluator, double until, Rng rng) {
+void multilevel(Evaluator& evaluator, Rng rng) {
   REVERIE_CHECK(evaluator.budget().evaluations > 0 || evaluator.budget().seconds > 0);
-  MultilevelSearch(evaluator, until, rng).run();
+  MultilevelSearch(evaluator, rng).run();
 }
 
 }  // namespace reverie

@@ -26,11 +26,10 @@ Clusters coarser(const Simulator& simulator, const Clusters& clusters, double mo
 /// The longest path from each node on, with the transfers that these devices need; picoseconds.
 std::vector<int64_t> placed_ranks(const Simulator& simulator, const std::vector<int>& device);
 
-/// Searches for devices, from the evaluator's best placement on, until a share `until` of its
-/// budget, which must have a limit, is used. Coarsens step by step and plans by HEFT at each level.
-/// Then it coarsens what the best placement has on one device, and moves clusters, the coarsest
-/// first. All is judged on the whole graph, with placed_ranks as priorities. The evaluator holds
-/// the best. Without fusion.
-void multilevel(Evaluator& evaluator, double until, Rng rng);
+/// Searches for devices, from the evaluator's best placement on, until its budget, which must have
+/// a limit, is used. Coarsens step by step and plans by HEFT at each level. Then it coarsens what
+/// the best placement has on one device, and moves clusters, the coarsest first. All is judged on
+/// the whole graph, with placed_ranks as priorities. The evaluator holds the best. Without fusion.
+void multilevel(Evaluator& evaluator, Rng rng);
 
 }  // namespace reverie

@@ -5,7 +5,7 @@
 namespace reverie {
 namespace {
 
-template <auto kHeuristic>
+template <Placement (*kHeuristic)(const Simulator&, double)>
 bool add(const char* name, const char* what, int most_nodes = PlaceMethod().most_nodes) {
   const auto run = [](Evaluator& evaluator, uint64_t) {
     plan(evaluator, [&](double reserve) { return kHeuristic(evaluator.simulator(), reserve); });

@@ -44,7 +44,7 @@ void improve(Evaluator& evaluator, uint64_t seed) {
     if (std::ranges::count(kQuick, method.name) > 0 && method.suits(evaluator.graph()) &&
         !evaluator.spent() && is_needed(method))
       method.run(evaluator, seed);
-  if (has_levels) return multilevel(evaluator, 1, Rng(seed).fork(3));
+  if (has_levels) return multilevel(evaluator, Rng(seed).fork(3));
   list_search(evaluator, fuses ? kListShareToFuse : kListShare, Rng(seed).fork(0));
   if (fuses) list_kernels(evaluator, kListShareToFuse + kKernelShare, Rng(seed).fork(2));
   local_search(evaluator, Placement(evaluator.best()), Rng(seed).fork(1));

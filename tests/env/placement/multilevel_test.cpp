@@ -58,7 +58,7 @@ TEST(Multilevel, IsNoWorseThanItsStartAndRepeatsItself) {
       Evaluator evaluator(graph, topology, kMakespan, {.evaluations = 60});
       const double start =
           evaluator.cost(evaluator.evaluate(heft(evaluator.simulator()), Dispatch::kInOrder));
-      multilevel(evaluator, 1, Rng(1));
+      multilevel(evaluator, Rng(1));
       EXPECT_EQ(evaluator.evaluations(), 60);
       EXPECT_LT(evaluator.cost(evaluator.best_outcome()), start);
       found.push_back(evaluator.best());
