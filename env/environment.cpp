@@ -91,7 +91,9 @@ EnvCounters& EnvCounters::operator+=(const EnvCounters& other) {
 
 std::vector<double> Environment::gains(int) const { return {}; }
 
-std::unique_ptr<KnownDynamics> Environment::known() const { return nullptr; }
+std::unique_ptr<KnownDynamics> Environment::known() const {
+  return spec().knows_dynamics ? computed_dynamics(fork()) : nullptr;
+}
 
 double Environment::measured_gain() const {
   throw InputError("the environment '{}' has nothing that can be measured end to end", spec().name);

@@ -66,8 +66,8 @@ struct EnvSpec {
   bool may_be_infeasible = false;  ///< StepInfo::feasible can be false
   bool reward_at_end = false;      ///< all rewards but that of an episode's last step are 0
   bool knows_dynamics = false;     ///< `known` answers
-  /// Targets of graphs that only a real step tells; node features of these names, too. Empty where
-  /// dynamics are not known.
+  /// Targets of graphs that only a real step tells; node features of these names, too. Where there
+  /// are none and dynamics are known, rewards are computed as well.
   std::vector<std::string> learned;
 
   int primary_actions() const { return static_cast<int>(actions.size()); }
@@ -227,7 +227,8 @@ class Environment {
   /// An independent instance in the same state, its counters at zero.
   virtual std::unique_ptr<Environment> fork() const = 0;
   /// The future of the current state, as far as it is known without real steps
-  /// (env/known_dynamics.h). Null where the environment does not know its dynamics.
+  /// (env/known_dynamics.h). Null where the environment does not know its dynamics; a fork where it
+  /// does and its steps are no real work.
   virtual std::unique_ptr<KnownDynamics> known() const;
 
   /// Where features depend on which actions are offered: another with these primary actions alone

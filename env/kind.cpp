@@ -44,9 +44,10 @@ MadeEnvironment EnvironmentKind::make_by(const EnvironmentConfig&,
                    source);
 }
 
-MadeEnvironment EnvironmentKind::make_surrogate(const EnvironmentConfig&,
-                                                const std::string& source) const {
-  throw InputError("{} has no rewards that could come from '{}': it has no surrogate", name(),
+MadeEnvironment EnvironmentKind::make_known(const EnvironmentConfig& config,
+                                            const std::string& source) const {
+  if (source.empty()) return make(config);
+  throw InputError("{} has no rewards that could come from '{}'; leave the source out", name(),
                    source);
 }
 

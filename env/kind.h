@@ -92,10 +92,11 @@ class EnvironmentKind {
   /// The same, its metrics and rewards by another source, such as a measuring one for validation.
   /// InputError where the environment knows no other.
   virtual MadeEnvironment make_by(const EnvironmentConfig& config, const std::string& source) const;
-  /// The same transitions, rewards of `source`, which costs nothing to ask: for the surrogate
-  /// dream. InputError where the environment knows none, or `source` is empty or measures.
-  virtual MadeEnvironment make_surrogate(const EnvironmentConfig& config,
-                                         const std::string& source) const;
+  /// The same transitions, rewards of `source`, which computes them: for known dynamics. The
+  /// environment itself where `source` is empty. InputError where it has no other source of
+  /// rewards, or `source` measures.
+  virtual MadeEnvironment make_known(const EnvironmentConfig& config,
+                                     const std::string& source) const;
   /// Start states to be solved, and what becomes of solutions. InputError as by `make`, and where
   /// results are to be measured and cannot be.
   virtual std::unique_ptr<Tasks> tasks(const EnvironmentConfig& config, const TaskConfig& how,

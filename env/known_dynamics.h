@@ -1,6 +1,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -11,6 +12,9 @@ namespace reverie {
 struct KnownStep {
   bool terminated = false;  ///< as StepResult
   bool truncated = false;
+  /// As far as it is computed: all of it, or what stands for it where a real step measures. Empty
+  /// where a real step alone tells it.
+  std::optional<double> reward = {};
 };
 
 /// What an environment knows of an episode's future without a real step: valid actions, ends, and
@@ -31,6 +35,10 @@ class KnownDynamics {
   virtual void tell(std::span<const float> learned) = 0;
   virtual std::unique_ptr<KnownDynamics> fork() const = 0;
 };
+
+/// The dynamics of an environment whose steps compute everything and do no real work: its own, from
+/// its current state on.
+std::unique_ptr<KnownDynamics> computed_dynamics(std::unique_ptr<Environment> environment);
 
 /// Of each name in `learned` its place among the graph targets of `spec`.
 std::vector<size_t> learned_places(const EnvSpec& spec);

@@ -102,11 +102,10 @@ std::shared_ptr<Environment> to_train_on(std::unique_ptr<Environment> environmen
 /// Where a policy learns.
 std::shared_ptr<Environment> place_to_learn(const Collected& collected,
                                             const DreamStepConfig& config) {
-  if (config.environment != LearningPlace::kSurrogate)
+  if (config.environment != LearningPlace::kGreyBox)
     return to_train_on(environment_of(collected, ""), collected);
-  return to_train_on(checked(collected.kind().make_surrogate(environment_config(collected),
-                                                             config.surrogate_source),
-                             collected.info),
+  const EnvironmentConfig env = environment_config(collected);
+  return to_train_on(checked(collected.kind().make_known(env, config.known_source), collected.info),
                      collected);
 }
 
@@ -141,14 +140,14 @@ void print_json(const TrainingResult& result, const DreamTrainArguments& options
       {"judged_by", judge},
       {"seconds", result.seconds},
       {"training", counters_json(result.training)},
-      {"surrogate_steps", result.surrogate_steps},
+      {"computed_steps", result.computed_steps},
       {"validation", counters_json(result.validation)}};
   for (const auto& [name, value] : result.best_metrics) line[name] = value;
   fmt::print("{}\n", line.dump());
 }
 
 void print_text(const TrainingResult& result, const DreamTrainArguments& options,
-                const IteratedDreamConfig& config, const std::string& judge, bool is_stochastic) {
+                const std::string& judge, bool is_stochastic) {
   const std::string best =
       is_stochastic ? "" : fmt::format("its best episode finds {:.2f} %, ", result.best.found);
   fmt::print(
@@ -161,9 +160,8 @@ void print_text(const TrainingResult& result, const DreamTrainArguments& options
   fmt::print("real work: {} steps to learn, {} steps and {} measurements to validate; {} in all\n",
              result.training.steps, result.validation.steps, result.validation.measurements,
              duration_text(result.seconds));
-  if (result.surrogate_steps > 0)
-    fmt::print("surrogate steps: {}, by exact transitions and the rewards of '{}'\n",
-               result.surrogate_steps, config.surrogate_source);
+  if (result.computed_steps > 0)
+    fmt::print("computed steps: {}, by known dynamics\n", result.computed_steps);
 }
 
 /// Resets and steps of all these episodes, those that an interrupted run had collected too;
@@ -254,7 +252,7 @@ void run(const DreamTrainArguments& options) {
   if (options.common.json)
     print_json(result, options, config, judge);
   else
-    print_text(result, options, config, judge, judged.stochastic);
+    print_text(result, options, judge, judged.stochastic);
 }
 
 void add_dream_train(CLI::App& app) {

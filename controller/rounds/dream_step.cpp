@@ -12,7 +12,6 @@
 #include "worldmodel/encoder/latent_cache.h"
 #include "worldmodel/latent/grey_box.h"
 #include "worldmodel/latent/live.h"
-#include "worldmodel/latent/surrogate.h"
 
 namespace reverie {
 namespace {
@@ -44,9 +43,6 @@ std::unique_ptr<LatentEnvironment> place_to_learn(const LatentEpisodes& episodes
   if (config.environment == LearningPlace::kLive)
     return std::make_unique<LiveLatentEnvironment>(*run.training, models.encoder, models.world,
                                                    batch);
-  if (config.environment == LearningPlace::kSurrogate)
-    return std::make_unique<SurrogateEnvironment>(*run.training, models.encoder, models.world,
-                                                  batch);
   if (config.environment == LearningPlace::kGreyBox)
     return std::make_unique<GreyBoxEnvironment>(
         known_starts(*run.training, models.world->spec().env), models.encoder, models.world, batch);
@@ -119,8 +115,9 @@ class DreamStep {
     training_.seed = seed;
     const auto environment = place_to_learn(episodes_, models_, config_, run_);
     if (!run_.processes.is_first()) return train_policy(*environment, {}, training_);
+    const bool in_grey_box = config_.environment == LearningPlace::kGreyBox;
     RealJudge judge(run_.validation, models_.encoder, models_.world, config_.validation, seed,
-                    config_.environment == LearningPlace::kGreyBox);
+                    in_grey_box ? run_.training : nullptr);
     return train_policy(*environment, judge.judge(), training_);
   }
 
@@ -151,6 +148,10 @@ void require_fit(const DreamStepConfig& config, const Processes& processes) {
   if (std::ssize(config.discounts) > config.policies)
     throw InputError("dream.discounts lists {} discounts for {} policies; set dream.policies",
                      config.discounts.size(), config.policies);
+  if (!config.known_source.empty() && config.environment != LearningPlace::kGreyBox)
+    throw InputError(
+        "dream.known_source tells where the rewards of a grey box come from; set "
+        "dream.environment=grey_box, or leave it out");
   const bool dreams = config.environment == LearningPlace::kDream;
   if (processes.count() > 1 && (!dreams || config.policies > 1))
     throw InputError(

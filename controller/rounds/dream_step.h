@@ -11,12 +11,11 @@
 namespace reverie {
 
 /// Where a policy learns.
-enum class LearningPlace { kDream, kGreyBox, kLive, kSurrogate };
+enum class LearningPlace { kDream, kGreyBox, kLive };
 inline EnumNames<LearningPlace> enum_names(LearningPlace) {
   return {{LearningPlace::kDream, "dream"},
           {LearningPlace::kGreyBox, "grey_box"},
-          {LearningPlace::kLive, "live"},
-          {LearningPlace::kSurrogate, "surrogate"}};
+          {LearningPlace::kLive, "live"}};
 }
 
 /// Settings of the step dream_train.
@@ -31,8 +30,7 @@ struct DreamStepConfig {
   CloneConfig clone;
   ValidationConfig validation;
   std::string validate_source;
-  std::string surrogate_source;  ///< where `environment` is surrogate; `training` takes its costs
-                                 ///< from there
+  std::string known_source;  ///< of a grey box; `training` takes its rewards from there
 
   template <class V>
   void fields(V& v) {
@@ -49,11 +47,11 @@ struct DreamStepConfig {
     template <class V>
     void fields(V& v) {
       v.field("environment", config.environment,
-              "Where it learns: dream, grey_box (M says what known dynamics do not), live "
-              "(model-free), or surrogate (exact transitions, rewards of surrogate_source)");
-      v.field("surrogate_source", config.surrogate_source,
-              "Where the rewards of a surrogate come from: fitted:<file>, roofline:<device>, "
-              "table:<file>");
+              "Where it learns: dream, grey_box (known dynamics; M says what they do not), or live "
+              "(model-free)");
+      v.field("known_source", config.known_source,
+              "Where the rewards of a grey box come from: fitted:<file>, roofline:<device>, "
+              "table:<file>; empty: from where the environment's do");
       config.plan.fields(v);
       v.field("policies", config.policies,
               "Policies trained with different seeds, each from the same start with all `updates`; "
@@ -76,9 +74,8 @@ struct DreamStepConfig {
 struct DreamStepRun {
   std::string world;        ///< checkpoint of kind "world"
   std::string policy = {};  ///< checkpoint of kind "policy" to go on from; empty: a new one
-  /// To learn in where `environment` is live or surrogate (made by
-  /// EnvironmentKind::make_surrogate), of which the dynamics are known where it is grey_box, and to
-  /// be judged in, which the first process alone needs.
+  /// To learn in where `environment` is live, of which the dynamics are known where it is grey_box
+  /// (EnvironmentKind::make_known), and to be judged in, which the first process alone needs.
   std::shared_ptr<Environment> training, validation;
   /// Kept with the policy: the EnvironmentConfig that it was trained on, as YAML.
   std::string environment = {};
@@ -94,7 +91,7 @@ struct DreamStepRun {
 /// InputError when settings do not go together.
 void require_fit(const DreamStepConfig& config, const Processes& processes = {});
 
-/// Trains C in the dream that starts from the states of `data`, in a surrogate or live. Writes
+/// Trains C in the dream that starts from the states of `data`, in a grey box or live. Writes
 /// policy.pt, which holds V, M and C, last.pt, training.pt and metrics.jsonl. Each of several
 /// policies has all of these in `policy-k` below run.directory, where policy.pt and last.pt are
 /// those of the policy whose validation was best, and the result is that of a TrainingSeries; only

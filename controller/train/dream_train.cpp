@@ -148,13 +148,13 @@ class PolicyTraining {
   void count(Metrics& row) {
     result_.training = training_before_;
     result_.training += environment_.counters();
-    result_.surrogate_steps = surrogate_before_ + environment_.surrogate_steps();
+    result_.computed_steps = computed_before_ + environment_.computed_steps();
     result_.validation = validation_before_;
     result_.validation += judge_.counters();
     const auto put = [&](const std::string& name, int64_t value) {
       row.emplace_back(name, static_cast<double>(value));
     };
-    if (result_.surrogate_steps > 0) put("surrogate_steps", result_.surrogate_steps);
+    if (result_.computed_steps > 0) put("computed_steps", result_.computed_steps);
     for (const auto& [name, field] : kCounterFields) {
       put(std::string("training_") + name, result_.training.*field);
       put(std::string("validation_") + name, result_.validation.*field);
@@ -170,7 +170,7 @@ class PolicyTraining {
     put_score(checkpoint, "last_", result_.last);
     for (const auto& [name, value] : result_.best_metrics) checkpoint.scores[kBest + name] = value;
     put_counters(checkpoint, "training_", result_.training);
-    checkpoint.counters["surrogate_steps"] = result_.surrogate_steps;
+    checkpoint.counters["computed_steps"] = result_.computed_steps;
     put_counters(checkpoint, "validation_", result_.validation);
     return checkpoint;
   }
@@ -215,12 +215,12 @@ class PolicyTraining {
         if (name.starts_with(kBest))
           result_.best_metrics.emplace_back(name.substr(kBest.size()), value);
       training_before_ = get_counters(training, "training_");
-      const auto surrogate = training.counters.find("surrogate_steps");  // earlier files have none
-      surrogate_before_ = surrogate == training.counters.end() ? 0 : surrogate->second;
+      const auto computed = training.counters.find("computed_steps");  // earlier files have none
+      computed_before_ = computed == training.counters.end() ? 0 : computed->second;
       validation_before_ = get_counters(training, "validation_");
       time_.resume();
       result_.training = training_before_;
-      result_.surrogate_steps = surrogate_before_;
+      result_.computed_steps = computed_before_;
       result_.validation = validation_before_;
     });
     return result_.updates > 0;
@@ -233,7 +233,7 @@ class PolicyTraining {
   const uint64_t policy_seed_;  // that parts of the policy which do not learn are drawn with
   std::unique_ptr<Trainer> trainer_;
   EnvCounters training_before_, validation_before_;
-  int64_t surrogate_before_ = 0;
+  int64_t computed_before_ = 0;
   TrainingResult result_;
 };
 

@@ -70,13 +70,13 @@ struct PolicyJudge {
 struct TrainingResult {
   int64_t updates = 0;
   int64_t best_update = 0;
-  ValidationScore best;         ///< of the policy that is kept
-  ValidationScore last;         ///< of the last validation
-  Metrics best_metrics;         ///< of the validation that was best
-  double seconds = 0;           ///< of this run, what went before it was resumed included
-  EnvCounters training;         ///< real work of training; zero in a dream
-  int64_t surrogate_steps = 0;  ///< of training in a surrogate, which are no real work
-  EnvCounters validation;       ///< real work of validation
+  ValidationScore best;        ///< of the policy that is kept
+  ValidationScore last;        ///< of the last validation
+  Metrics best_metrics;        ///< of the validation that was best
+  double seconds = 0;          ///< of this run, what went before it was resumed included
+  EnvCounters training;        ///< real work of training; zero in a dream
+  int64_t computed_steps = 0;  ///< of training in a grey box, which are no real work
+  EnvCounters validation;      ///< real work of validation
 };
 
 /// Everything about one training run.

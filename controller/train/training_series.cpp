@@ -24,7 +24,7 @@ void TrainingSeries::add(const TrainingResult& result, const std::string& where)
   seconds_ += result.seconds;
   training_ += result.training;
   validation_ += result.validation;
-  surrogate_steps_ += result.surrogate_steps;
+  computed_steps_ += result.computed_steps;
 }
 
 void TrainingSeries::write() const {
@@ -39,7 +39,7 @@ TrainingResult TrainingSeries::result() const {
   result.seconds = seconds_;
   result.training = training_;
   result.validation = validation_;
-  result.surrogate_steps = surrogate_steps_;
+  result.computed_steps = computed_steps_;
   return result;
 }
 
@@ -53,7 +53,7 @@ void TrainingSeries::add_rows(const std::string& where) {
 
 /// What a counter among the metrics stood at before this part; of others 0.
 double TrainingSeries::before(const std::string& counter) const {
-  if (counter == "surrogate_steps") return static_cast<double>(surrogate_steps_);
+  if (counter == "computed_steps") return static_cast<double>(computed_steps_);
   for (const auto& [field, member] : kCounterFields) {
     if (counter == std::string("training_") + field) return static_cast<double>(training_.*member);
     if (counter == std::string("validation_") + field)

@@ -42,7 +42,7 @@ class TrainingSeries {
   TrainingResult best_;
   size_t rows_there_ = 0;  // in the files of a series that is resumed
   std::vector<std::pair<int64_t, Metrics>> rows_;
-  int64_t parts_ = 0, updates_ = 0, surrogate_steps_ = 0;
+  int64_t parts_ = 0, updates_ = 0, computed_steps_ = 0;
   double seconds_ = 0;
   EnvCounters training_, validation_;
 };

@@ -54,13 +54,19 @@ std::shared_ptr<T> lent(T& x) {
   return {std::shared_ptr<void>(), &x};
 }
 
-std::vector<DreamtEpisode> dream_in_grey_box(std::span<const Environment* const> starts,
-                                             Encoder& encoder, WorldModel& world, Policy& policy,
-                                             bool greedy, Rng& rng) {
-  KnownStarts known;
-  for (const Environment* start : starts) known.push_back(start->known());
-  GreyBoxEnvironment grey_box(std::move(known), lent(encoder), lent(world),
-                              static_cast<int>(starts.size()));
+/// From the start states of these seeds.
+std::vector<DreamtEpisode> dream_in_grey_box(const Environment& known,
+                                             std::span<const uint64_t> seeds, Encoder& encoder,
+                                             WorldModel& world, Policy& policy, bool greedy,
+                                             Rng& rng) {
+  KnownStarts starts;
+  const auto environment = translated(known.fork(), world.spec().env);
+  for (const uint64_t seed : seeds) {
+    environment->reset(seed);
+    starts.push_back(environment->known());
+  }
+  GreyBoxEnvironment grey_box(std::move(starts), lent(encoder), lent(world),
+                              static_cast<int>(seeds.size()));
   return dream_in(grey_box, policy, greedy, rng);
 }
 
@@ -137,7 +143,8 @@ Metrics DreamCheck::metrics() const {
 
 DreamCheck check_dream(Encoder& encoder, WorldModel& world, Policy& policy,
                        const Environment& prototype, std::span<const uint64_t> seeds, bool greedy,
-                       double temperature, Rng& rng, EnvCounters& counters, bool in_grey_box) {
+                       double temperature, Rng& rng, EnvCounters& counters,
+                       const Environment* known) {
   std::vector<std::unique_ptr<Environment>> environments;
   std::vector<const Environment*> starts;
   for (const uint64_t seed : seeds) {
@@ -145,8 +152,8 @@ DreamCheck check_dream(Encoder& encoder, WorldModel& world, Policy& policy,
         environments.emplace_back(translated(prototype.fork(), world.spec().env)).get());
     environments.back()->reset(seed);
   }
-  const auto dreamt = in_grey_box
-                          ? dream_in_grey_box(starts, encoder, world, policy, greedy, rng)
+  const auto dreamt = known != nullptr
+                          ? dream_in_grey_box(*known, seeds, encoder, world, policy, greedy, rng)
                           : dream_from(starts, encoder, world, policy, greedy, temperature, rng);
   DreamCheck check;
   for (size_t i = 0; i < dreamt.size(); ++i) {

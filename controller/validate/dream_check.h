@@ -48,11 +48,12 @@ struct DreamCheck {
   Metrics metrics() const;
 };
 
-/// Dreams one episode from the real start state of each seed, in a grey box where that is asked
-/// for, and replays it on forks of `prototype`. `counters` gains the real work.
+/// Dreams one episode from the real start state of each seed, and replays it on forks of
+/// `prototype`. Where `known` is given, dreams are those of its known dynamics. `counters` gains
+/// the real work.
 DreamCheck check_dream(Encoder& encoder, WorldModel& world, Policy& policy,
                        const Environment& prototype, std::span<const uint64_t> seeds, bool greedy,
                        double temperature, Rng& rng, EnvCounters& counters,
-                       bool in_grey_box = false);
+                       const Environment* known = nullptr);
 
 }  // namespace reverie

@@ -65,13 +65,13 @@ RealEpisodes play_for_real(const Environment& environment, std::shared_ptr<Encod
 
 RealJudge::RealJudge(std::shared_ptr<Environment> environment, std::shared_ptr<Encoder> encoder,
                      std::shared_ptr<WorldModel> world, const ValidationConfig& config,
-                     uint64_t seed, bool in_grey_box)
+                     uint64_t seed, std::shared_ptr<const Environment> known)
     : environment_(std::move(environment)),
       encoder_(std::move(encoder)),
       world_(std::move(world)),
       config_(config),
       seed_(seed),
-      in_grey_box_(in_grey_box) {
+      known_(std::move(known)) {
   if (config_.measure == Measuring::kAlways && !environment_->spec().measurable)
     throw InputError(
         "validation.measure=always: the environment '{}' has nothing that can be measured end to "
@@ -148,7 +148,7 @@ Validation RealJudge::validate(Policy& policy, int64_t update) {
   std::vector<uint64_t> seeds;
   for (int64_t i = 0; i < config_.dreams; ++i) seeds.push_back(static_cast<uint64_t>(i));
   const DreamCheck check = check_dream(*encoder_, *world_, policy, *environment_, seeds, false,
-                                       config_.temperature, rng, counters_, in_grey_box_);
+                                       config_.temperature, rng, counters_, known_.get());
   for (const auto& metric : check.metrics()) result.metrics.push_back(metric);
   return result;
 }

@@ -61,8 +61,8 @@ RealEpisodes play_for_real(const Environment& environment, std::shared_ptr<Encod
 /// episodes, mean over start graphs: by what the best of the greedy and the sampled episodes found,
 /// and midway between the greedy episode and the mean of the sampled ones
 /// (ValidationScore::average). Improvements are of costs, or where `measure` says so of what is
-/// measured end to end. The parts of these and replayed dreams (`in_grey_box`: those of known
-/// dynamics), where there are any, are reported beside it.
+/// measured end to end. The parts of these and replayed dreams (where
+/// `known` is given, those of its known dynamics), where there are any, are reported beside it.
 ///
 /// Luck: where the environment is stochastic the average alone counts, every validation plays the
 /// same seeds, and the gains of its episodes are the score's repeats. What measured best is
@@ -73,7 +73,7 @@ class RealJudge {
 
   RealJudge(std::shared_ptr<Environment> environment, std::shared_ptr<Encoder> encoder,
             std::shared_ptr<WorldModel> world, const ValidationConfig& config, uint64_t seed,
-            bool in_grey_box = false);
+            std::shared_ptr<const Environment> known = nullptr);
 
   /// Metrics with "measured" in their names are there when it measures.
   Validation validate(Policy& policy, int64_t update);
@@ -93,7 +93,7 @@ class RealJudge {
   std::shared_ptr<WorldModel> world_;
   ValidationConfig config_;
   uint64_t seed_;
-  bool in_grey_box_;
+  std::shared_ptr<const Environment> known_;
   EnvCounters counters_;
 };
 

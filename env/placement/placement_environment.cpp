@@ -11,6 +11,7 @@
 #include "core/base/statistics.h"
 #include "core/base/tally.h"
 #include "core/base/words.h"
+#include "env/known_dynamics.h"
 #include "env/placement/report/display.h"
 
 namespace reverie {
@@ -52,7 +53,7 @@ void PlacementEnvironment::reset(uint64_t seed) {
   steps_ = 0;
   changed_ = over_ = false;
   ++counters_.resets;
-  judged_ = start().judged;
+  judged_ = first();
   value_ = value(judged_);
   keep_best();
   if (is_constructive())
@@ -84,7 +85,7 @@ void PlacementEnvironment::judge() {
   judged_ = simulator_->run(placement(), Dispatch::kReady, &timeline);
   ++counters_.cost_lookups;
   if (!is_constructive()) shown_ = {timeline, judged_, judged_.makespan};
-  if (start().measure) {
+  if (start().measure && !simulates_) {
     const double before = start().measure(start().schedule).seconds();
     const double after = start().measure(timeline).seconds();
     const double first = start().judged.makespan.seconds();
@@ -130,7 +131,7 @@ double PlacementEnvironment::share(double ratio) const {
 
 /// In percent of the start; the less the better.
 double PlacementEnvironment::value(const Outcome& outcome) const {
-  const Outcome& first = start().judged;
+  const Outcome& first = this->first();
   const double weight = shared_->config.memory_weight;
   double relative = (1 - weight) * share(ratio(outcome.makespan.count, first.makespan.count)) +
                     weight * share(ratio(outcome.peak_bytes, first.peak_bytes));
@@ -143,7 +144,7 @@ double PlacementEnvironment::value(const Outcome& outcome) const {
 
 double PlacementEnvironment::planned_value() const {
   const double gained = 1 - share(ratio(shown_.at_least.count, start().simulated.makespan.count));
-  return value(start().judged) - 100 * (1 - shared_->config.memory_weight) * gained;
+  return value(first()) - 100 * (1 - shared_->config.memory_weight) * gained;
 }
 
 void PlacementEnvironment::take(const Action& action) {
@@ -269,11 +270,23 @@ std::string PlacementEnvironment::describe(const Action& action) const {
                      action.primary == raise ? level + 1 : level - 1);
 }
 
-std::unique_ptr<Environment> PlacementEnvironment::fork() const {
+std::unique_ptr<PlacementEnvironment> PlacementEnvironment::copy() const {
   auto copy = std::make_unique<PlacementEnvironment>(*this);
   if (simulator_) copy->simulator_ = std::make_shared<FusingSimulator>(*simulator_);
   copy->counters_ = {};
   return copy;
+}
+
+std::unique_ptr<Environment> PlacementEnvironment::fork() const { return copy(); }
+
+std::unique_ptr<KnownDynamics> PlacementEnvironment::known() const {
+  auto simulated = copy();
+  if (start().measure) {
+    simulated->simulates_ = simulated->changed_ = true;
+    simulated->judge();
+    if (!is_constructive()) simulated->value_ = simulated->value(simulated->judged_);
+  }
+  return computed_dynamics(std::move(simulated));
 }
 
 }  // namespace reverie

@@ -70,6 +70,8 @@ class PlacementEnvironment : public Environment {
   std::string describe(const Action& action) const override;
   const EnvCounters& counters() const override { return counters_; }
   std::unique_ptr<Environment> fork() const override;
+  /// Makespans are the simulator's.
+  std::unique_ptr<KnownDynamics> known() const override;
 
   const CostGraph& graph() const { return start().graph; }
   const Topology& topology() const { return shared_->topology; }
@@ -84,7 +86,10 @@ class PlacementEnvironment : public Environment {
   Placement best_placement() const { return placement_of(best_state_); }
 
  private:
+  std::unique_ptr<PlacementEnvironment> copy() const;
   const PreparedStart& start() const { return *shared_->starts[start_]; }
+  /// All on the best device.
+  const Outcome& first() const { return simulates_ ? start().simulated : start().judged; }
   Placement placement_of(const PlacementState& state) const;
   bool is_constructive() const { return shared_->config.form == PlacementForm::kConstructive; }
   void judge();
@@ -110,7 +115,8 @@ class PlacementEnvironment : public Environment {
   double value_ = 0;        ///< that rewards have told of so far
   double best_ = 0;
   int steps_ = 0;
-  bool changed_ = false;  ///< since it was judged
+  bool simulates_ = false;  ///< whatever could be measured
+  bool changed_ = false;    ///< since it was judged
   bool over_ = true;
   mutable EnvCounters counters_;
 };

@@ -120,6 +120,7 @@ EnvSpec spec_of(const PlacementStarts& all) {
   spec.source = (measured ? "" : "simulator:") + all.topology.name;
   spec.deterministic = !measured;
   spec.measurable = measured;
+  spec.knows_dynamics = true;
   return spec;
 }
 

@@ -153,16 +153,13 @@ class RewriteKind : public EnvironmentKind {
 
   /// Where whole graphs are measured (measured_every_k) their times alone are replaced, by sums of
   /// costs, and after every step; the costs that states show stay, unless they are measured too.
-  MadeEnvironment make_surrogate(const EnvironmentConfig& config,
-                                 const std::string& source) const override {
-    if (source.empty())
-      throw InputError(
-          "a surrogate needs costs: name their source, such as fitted:FILE, by "
-          "dream.surrogate_source");
+  MadeEnvironment make_known(const EnvironmentConfig& config,
+                             const std::string& source) const override {
+    if (source.empty()) return make(config);
     const std::shared_ptr<CostModel> costs = make_cost_model(source);
     if (!costs->deterministic())
       throw InputError(
-          "the cost source '{}' measures, which a surrogate must not; fit one to "
+          "the cost source '{}' measures, so that rewards are not known before a step; fit one to "
           "measurements (optimize --fit-out) or take roofline:<device>",
           source);
     EnvironmentConfig other = config;
@@ -171,6 +168,7 @@ class RewriteKind : public EnvironmentKind {
     if (given.environment.reward != RewardKind::kMeasuredEveryK || measured_states)
       other.of<RewriteConfig>().cost = source;
     other.of<RewriteConfig>().environment.measure_every = 1;
+    other.of<RewriteConfig>().environment.computes_measurements = true;
     return make_rewriting(other, [costs](const Graph& original, const Graph& graph, bool) {
       const double before = running_cost(*costs, original).runtime.seconds();
       const double after = running_cost(*costs, graph).runtime.seconds();

@@ -47,7 +47,9 @@ EnvSpec make_spec(const RuleSet& rules, const CostModel& cost, const RewriteEnvC
     spec.targets.push_back({name, TargetLevel::kGraph, TargetLoss::kRegression});
   spec.metrics = {{"run time", "ms"}, {"FLOPs", ""}, {"traffic", "bytes"}, {"launches", ""}};
   spec.max_choices = config.max_locations;
-  spec.deterministic = cost.deterministic() && config.reward != RewardKind::kMeasuredEveryK;
+  const bool measures = config.reward == RewardKind::kMeasuredEveryK;
+  spec.deterministic = cost.deterministic() && !measures;
+  spec.knows_dynamics = cost.deterministic() && (!measures || config.computes_measurements);
   spec.looks_ahead = true;
   spec.source = cost.name();
   return spec;

@@ -28,6 +28,8 @@ struct RewriteEnvConfig {
   /// Whether `measure` runs opaque nodes too: no setting, but what the machine can
   /// (Machine::runs_files).
   bool measures_opaque_nodes = false;
+  /// Whether `measure` computes what it says, so that no step is real work: no setting.
+  bool computes_measurements = false;
 
   template <class V>
   void fields(V& v) {

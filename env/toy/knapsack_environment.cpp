@@ -31,6 +31,7 @@ EnvSpec make_spec(const KnapsackConfig& config) {
   spec.horizon = config.horizon > 0 ? config.horizon : 2 * (config.items + config.start_states - 1);
   spec.source = "none";
   spec.may_be_infeasible = true;
+  spec.knows_dynamics = true;
   return spec;
 }
 

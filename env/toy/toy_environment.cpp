@@ -182,6 +182,7 @@ EnvSpec make_spec(const ToyConfig& config) {
   spec.horizon = config.horizon > 0 ? config.horizon : kStepsPerBlock * config.blocks;
   spec.source = "none";
   spec.looks_ahead = true;
+  spec.knows_dynamics = true;
   return spec;
 }
 

@@ -501,6 +501,11 @@ TEST_P(EnvironmentConformance, KnownDynamicsAndRealStepsAgree) {
       EXPECT_EQ(seen.terminated, result.terminated);
       EXPECT_EQ(seen.truncated, result.truncated);
       EXPECT_EQ(expected.terminated, seen.terminated);
+      EXPECT_EQ(expected.reward, seen.reward);
+      EXPECT_EQ(seen.reward.has_value(), env->spec().learned.empty());
+      if (seen.reward && env->spec().deterministic) {
+        EXPECT_EQ(*seen.reward, result.reward);
+      }
       check_known(*env, *known);
       check_known(*env, *env->known());
       check_known(*env, *fork);

@@ -108,21 +108,24 @@ learn dream_train rollouts --world world/world.pt --out measured --seed 1 --vali
 grep -q '"judged_by":"end to end on cpu".*"validation":{.*"measurements":[1-9][0-9]*}.*"greedy_measured":.*"sampled_measured":' measured.txt ||
   fail "validation measures no graphs: $(cat measured.txt)"
 
-# The second dream: exact rewrites under other costs, no real work; and what it cannot have as costs.
-surrogate() {
-  learn dream_train rollouts --world world/world.pt --seed 1 --set dream.environment=surrogate \
+# The grey box: exact rewrites, by the environment's own costs or others, no real work; and what it cannot have as costs.
+known() {
+  learn dream_train rollouts --world world/world.pt --seed 1 --set dream.environment=grey_box \
     --set dream.updates=1 --set dream.batch=8 --json --quiet "$@"
 }
-surrogate --out surrogate --set dream.surrogate_source=roofline:cpu >surrogate.txt
-grep -q '"training":{"resets":0,"steps":0,"cost_lookups":0,"measurements":0},"surrogate_steps":[1-9]' \
-  surrogate.txt || fail "the surrogate is counted as real work: $(cat surrogate.txt)"
-for cost in '' cpu; do
-  status=0
-  surrogate --out refused --set dream.surrogate_source="$cost" >/dev/null 2>err || status=$?
-  [[ $status -eq 2 && $(wc -l <err) -eq 1 && ! -e refused ]] ||
-    fail "a surrogate with the costs '$cost' ended with status $status: $(cat err)"
-  grep -qE 'dream.surrogate_source|measures' err || fail "it does not say why: $(cat err)"
+for cost in '' roofline:cpu; do
+  known --out "known$cost" --set dream.known_source="$cost" >known.txt
+  grep -q '"training":{"resets":0,"steps":0,"cost_lookups":0,"measurements":0},"computed_steps":[1-9]' \
+    known.txt || fail "the grey box is counted as real work: $(cat known.txt)"
 done
+status=0
+known --out refused --set dream.known_source=cpu >/dev/null 2>err || status=$?
+[[ $status -eq 2 && $(wc -l <err) -eq 1 && ! -e refused ]] && grep -q measures err ||
+  fail "known rewards that are measured ended with status $status: $(cat err)"
+status=0
+known --out refused --set dream.known_source=roofline:cpu --set dream.environment=dream >/dev/null 2>err || status=$?
+[[ $status -eq 2 && $(wc -l <err) -eq 1 && ! -e refused ]] && grep -q dream.known_source err ||
+  fail "a source that nothing reads ended with status $status: $(cat err)"
 
 # By the costs that the policy was trained with, unless others are named, which is said.
 own=$("$reverie" optimize model.onnx --method policy --policy policy/policy.pt --budget 2 --set verify_inputs=0 \

@@ -4,8 +4,9 @@
 
 #include "core/base/error.h"
 #include "env/adapt/adapt_environment.h"
-#include "env/toy/toy_environment.h"
+#include "env/toy/knapsack_environment.h"
 #include "tests/env/adapt/tables.h"
+#include "tests/support/counting_environment.h"
 #include "tests/support/memory_episodes.h"
 #include "tests/support/untrained_world.h"
 #include "tests/worldmodel/latent_conformance.h"
@@ -93,6 +94,39 @@ TEST(GreyBox, WhatMSaysOfLearnedColumnsIsWhatVSees) {
   EXPECT_NE(known.front()->observe().state_key, key);
 }
 
+/// Start states with different numbers of entities, all of which is computed.
+TEST(GreyBox, WhereAllIsKnownItPlaysAsLiveDoesAndDoesNoRealWork) {
+  const KnapsackEnvironment knapsack({.items = 4, .start_states = 3});
+  const testing::UntrainedWorld untrained(knapsack.spec());
+  const auto grey_box = [&] {
+    return std::make_unique<GreyBoxEnvironment>(known_starts(knapsack, knapsack.spec()),
+                                                untrained.encoder, untrained.world, kTrajectories);
+  };
+  testing::check_latent_environment(grey_box);
+  const auto computed = grey_box();
+  LiveLatentEnvironment live(knapsack, untrained.encoder, untrained.world, kTrajectories);
+  LatentObservation observation = live.reset(0);
+  testing::expect_equal(computed->reset_in_turn(), observation);
+  Rng rng(5);
+  auto rewards = torch::zeros({kTrajectories});
+  for (int i = 0; i < 5; ++i) {
+    const LatentActions actions = testing::random_latent_actions(observation.mask, rng);
+    const LatentStep real = live.step(actions), step = computed->step(actions);
+    EXPECT_TRUE(torch::equal(real.reward, step.reward));
+    EXPECT_TRUE(torch::equal(real.terminated, step.terminated));
+    EXPECT_TRUE(torch::equal(computed->member_rewards(), step.reward.unsqueeze(0)));
+    rewards += step.reward.abs();
+    observation = live.observe();
+    testing::expect_equal(computed->observe(), observation);
+  }
+  EXPECT_TRUE(rewards.gt(0).any().item<bool>());
+  EXPECT_GT(live.counters().steps, kTrajectories);
+  EXPECT_EQ(live.computed_steps(), 0);
+  EXPECT_EQ(computed->computed_steps(), live.counters().steps);
+  EXPECT_EQ(computed->counters().steps, 0);
+  EXPECT_EQ(computed->counters().resets, 0);
+}
+
 template <class Call>
 std::string error_of(const Call& call) {
   try {
@@ -104,8 +138,8 @@ std::string error_of(const Call& call) {
 }
 
 TEST(GreyBox, IsRefusedWhereNothingIsKnownOrNothingWasLearned) {
-  const ToyEnvironment toy(ToyConfig{});
-  EXPECT_THAT(error_of([&] { known_starts(toy, toy.spec()); }),
+  const testing::CountingEnvironment counting(7);
+  EXPECT_THAT(error_of([&] { known_starts(counting, counting.spec()); }),
               HasSubstr("does not know its dynamics"));
   const Scene scene;
   EXPECT_THAT(error_of([&] {

@@ -9,7 +9,6 @@
 #include "worldmodel/encoder/latent_cache.h"
 #include "worldmodel/latent/dream.h"
 #include "worldmodel/latent/live.h"
-#include "worldmodel/latent/surrogate.h"
 
 namespace reverie {
 namespace {
@@ -84,34 +83,6 @@ TEST(LatentEnvironment, DreamConforms) {
   testing::check_latent_environment([&] { return fixture.dream(); });
 }
 
-TEST(LatentEnvironment, SurrogateConforms) {
-  const Fixture fixture = toy();
-  testing::check_latent_environment([&] {
-    return std::make_unique<SurrogateEnvironment>(*fixture.environment, fixture.encoder,
-                                                  fixture.world, kBatch);
-  });
-}
-
-TEST(LatentEnvironment, SurrogatePlaysAsLiveDoesAndDoesNoRealWork) {
-  const Fixture fixture(std::make_unique<CountingEnvironment>(7));
-  const auto live = fixture.live();
-  SurrogateEnvironment surrogate(*fixture.environment, fixture.encoder, fixture.world, kBatch);
-  Rng rng(5);
-  LatentObservation observation = live->reset(2);
-  testing::expect_equal(surrogate.reset(2), observation);
-  for (int i = 0; i < 3; ++i) {
-    const LatentActions actions = testing::random_latent_actions(observation.mask, rng);
-    EXPECT_TRUE(torch::equal(live->step(actions).reward, surrogate.step(actions).reward));
-    observation = live->observe();
-    testing::expect_equal(surrogate.observe(), observation);
-  }
-  EXPECT_GT(live->counters().steps, kBatch);
-  EXPECT_EQ(live->surrogate_steps(), 0);
-  EXPECT_EQ(surrogate.surrogate_steps(), live->counters().steps);
-  EXPECT_EQ(surrogate.counters().steps, 0);
-  EXPECT_EQ(surrogate.counters().resets, 0);
-}
-
 TEST(LatentEnvironment, LiveConformsWithDifferentNumbersOfEntities) {
   const Fixture fixture(std::make_unique<CountingEnvironment>(7));
   testing::check_latent_environment([&] { return fixture.live(); });
@@ -162,8 +133,6 @@ TEST(LatentEnvironment, LiveIsTheSameForAnyNumberOfWorkers) {
 TEST(LatentEnvironment, LiveRefusesOtherActions) {
   const Fixture fixture = toy();
   EXPECT_THROW(LiveLatentEnvironment(CountingEnvironment(), fixture.encoder, fixture.world, 2),
-               InputError);
-  EXPECT_THROW(SurrogateEnvironment(CountingEnvironment(), fixture.encoder, fixture.world, 2),
                InputError);
 }
 

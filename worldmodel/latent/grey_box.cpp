@@ -1,5 +1,8 @@
 #include "worldmodel/latent/grey_box.h"
 
+#include <algorithm>
+#include <numeric>
+#include <thread>
 #include <utility>
 
 #include "core/base/error.h"
@@ -12,8 +15,8 @@ KnownStarts known_starts(const Environment& environment, const EnvSpec& known) {
   const auto seen = translated(environment.fork(), known);
   if (!seen->spec().knows_dynamics)
     throw InputError(
-        "the environment '{}' does not know its dynamics here, so there is no grey-box dream of "
-        "it; set dream.environment=dream",
+        "the environment '{}' does not know its dynamics here, as its steps measure; name a source "
+        "of rewards that computes by dream.known_source, or set dream.environment=dream",
         known.name);
   KnownStarts starts;
   for (int start = 0; start < seen->spec().start_states(); ++start) {
@@ -28,13 +31,14 @@ GreyBoxEnvironment::GreyBoxEnvironment(KnownStarts starts, std::shared_ptr<Encod
     : spec_(world->spec()),
       starts_(std::move(starts)),
       outcome_(world->outcome()),
-      trajectories_(std::move(encoder), world, starts_.at(0)->spec(), batch) {
+      trajectories_(std::move(encoder), world, starts_.at(0)->spec(), batch),
+      pool_(std::clamp(static_cast<int>(std::thread::hardware_concurrency()), 1, batch)) {
   spec_.env = starts_.front()->spec();
-  if (!outcome_)
+  if (!outcome_ && !spec_.env.learned.empty())
     throw InputError(
         "this M says nothing of outcomes; train it by train_mdnrnn with mdnrnn.outcome.members "
         "above 0 on an environment that knows its dynamics");
-  rewards_ = torch::zeros({outcome_->members(), batch});
+  rewards_ = torch::zeros({outcome_ ? outcome_->members() : 1, batch});
 }
 
 LatentObservation GreyBoxEnvironment::reset(uint64_t seed) {
@@ -51,36 +55,43 @@ LatentObservation GreyBoxEnvironment::reset_in_turn() {
 }
 
 LatentObservation GreyBoxEnvironment::begin_at(const std::vector<size_t>& starts) {
-  known_.clear();
-  std::vector<Observation> seen;
-  for (const size_t start : starts) {
-    known_.push_back(starts_[start]->fork());
-    seen.push_back(known_.back()->observe());
-  }
+  known_.resize(starts.size());
+  pool_.run(starts.size(), [&](size_t b, int) { known_[b] = starts_[starts[b]]->fork(); });
   rewards_.zero_();
-  trajectories_.begin(seen);
+  std::vector<int64_t> all(starts.size());
+  std::iota(all.begin(), all.end(), 0);
+  trajectories_.begin(observed(all));
   return observe();
+}
+
+std::vector<Observation> GreyBoxEnvironment::observed(const std::vector<int64_t>& rows) {
+  std::vector<Observation> seen(rows.size());
+  pool_.run(rows.size(), [&](size_t i, int) { seen[i] = known_[rows[i]]->observe(); });
+  return seen;
 }
 
 LatentStep GreyBoxEnvironment::step(const LatentActions& actions) {
   const std::vector<Action> chosen = actions_of(actions);
-  std::vector<int64_t> running, moved;
-  std::vector<char> rewarded(chosen.size());
-  for (int64_t b = 0; b < batch(); ++b) {
-    if (trajectories_.over(b)) continue;
-    const KnownStep step = known_[b]->step(chosen[b]);
-    trajectories_.count(b, step.terminated, step.truncated);
-    running.push_back(b);
-    if (!step.terminated) moved.push_back(b);
-    rewarded[b] = !spec_.env.reward_at_end || trajectories_.over(b);
-  }
-  rewards_ = torch::zeros_like(rewards_);
-  if (!running.empty()) learn(running);
+  std::vector<int64_t> running, moved, unpaid;
   for (int64_t b = 0; b < batch(); ++b)
-    if (!rewarded[b]) rewards_.select(1, b).zero_();
-  std::vector<Observation> reached;
-  for (const int64_t b : moved) reached.push_back(known_[b]->observe());
-  trajectories_.move(actions, moved, reached);
+    if (!trajectories_.over(b)) running.push_back(b);
+  std::vector<KnownStep> steps(running.size());
+  pool_.run(running.size(),
+            [&](size_t i, int) { steps[i] = known_[running[i]]->step(chosen[running[i]]); });
+  computed_steps_ += std::ssize(running);
+  std::vector<float> paid(chosen.size());
+  for (size_t i = 0; i < running.size(); ++i) {
+    const int64_t b = running[i];
+    trajectories_.count(b, steps[i].terminated, steps[i].truncated);
+    if (!steps[i].terminated) moved.push_back(b);
+    if (steps[i].reward)
+      paid[b] = static_cast<float>(*steps[i].reward);
+    else
+      unpaid.push_back(b);
+  }
+  rewards_ = torch::tensor(paid).repeat({rewards_.size(0), 1});
+  if (!unpaid.empty()) learn(unpaid);
+  trajectories_.move(actions, moved, observed(moved));
   return trajectories_.result(rewards_.mean(0));
 }
 
@@ -94,6 +105,8 @@ void GreyBoxEnvironment::learn(const std::vector<int64_t>& rows) {
   const OutcomePrediction said =
       outcome_->predict(torch::tensor(targets).view({std::ssize(rows), -1}).to(device));
   rewards_.index_copy_(1, torch::tensor(rows), said.reward.to(torch::kCPU));
+  for (const int64_t b : rows)
+    if (spec_.env.reward_at_end && !trajectories_.over(b)) rewards_.select(1, b).zero_();
   const auto learned = said.learned.to(torch::kCPU).contiguous();
   const auto width = static_cast<size_t>(learned.size(1));
   const float* row = learned.data_ptr<float>();

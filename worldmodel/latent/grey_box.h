@@ -3,6 +3,7 @@
 #include <memory>
 #include <vector>
 
+#include "core/base/parallel.h"
 #include "env/known_dynamics.h"
 #include "worldmodel/latent/latent_environment.h"
 #include "worldmodel/latent/trajectories.h"
@@ -17,12 +18,12 @@ using KnownStarts = std::vector<std::unique_ptr<KnownDynamics>>;
 KnownStarts known_starts(const Environment& environment, const EnvSpec& known);
 
 /// The dream of an environment that knows its dynamics: masks, ends and all known columns are
-/// computed. M says the rewards and the learned columns (WorldModel::outcome), both by the mean of
-/// its members, and V shows the state that is made of both. Trajectories go from the starts of
-/// episodes to their ends. No real work.
+/// computed, and rewards as far as they are known. M says the other rewards and the learned columns
+/// (WorldModel::outcome), both by the mean of its members, and V shows the state that is made of
+/// both. Trajectories go from the starts of episodes to their ends. No real work.
 class GreyBoxEnvironment : public LatentEnvironment {
  public:
-  /// InputError where M says nothing of outcomes.
+  /// InputError where something is to be learned and M says nothing of outcomes.
   GreyBoxEnvironment(KnownStarts starts, std::shared_ptr<Encoder> encoder,
                      std::shared_ptr<WorldModel> world, int batch);
 
@@ -35,14 +36,16 @@ class GreyBoxEnvironment : public LatentEnvironment {
   LatentStep step(const LatentActions& actions) override;
   LatentObservation observe() const override { return trajectories_.observe(); }
   EnvCounters counters() const override { return {}; }
+  int64_t computed_steps() const override { return computed_steps_; }
 
-  /// The last step's rewards as each member says, [members, B].
+  /// The last step's rewards as each member says, [members, B]; [1, B] where they are known.
   const torch::Tensor& member_rewards() const { return rewards_; }
 
  private:
   LatentObservation begin_at(const std::vector<size_t>& starts);
   /// What M says of the steps that led these trajectories to where they are.
   void learn(const std::vector<int64_t>& rows);
+  std::vector<Observation> observed(const std::vector<int64_t>& rows);
 
   LatentSpec spec_;
   KnownStarts starts_;
@@ -50,6 +53,8 @@ class GreyBoxEnvironment : public LatentEnvironment {
   Trajectories trajectories_;
   KnownStarts known_;  // of each trajectory
   torch::Tensor rewards_;
+  int64_t computed_steps_ = 0;
+  WorkerPool pool_;
 };
 
 }  // namespace reverie

@@ -26,8 +26,8 @@ class LatentEnvironment {
   virtual LatentObservation observe() const = 0;
   /// Real work done so far; a dream's stays at zero.
   virtual EnvCounters counters() const = 0;
-  /// Steps of real transitions whose rewards are dreamed so far: no real work.
-  virtual int64_t surrogate_steps() const { return 0; }
+  /// Steps by known dynamics so far: no real work.
+  virtual int64_t computed_steps() const { return 0; }
 };
 
 }  // namespace reverie

@@ -78,7 +78,7 @@ class WorldProblem : public FitProblem {
     network_ = with_torch_seed(seed, [&] { return MdnRnn(config.model, spec, pool); });
     set_statistics(data, training_, *network_);
     network_->to(device);
-    if (spec.env.knows_dynamics && config.outcome.members > 0)
+    if (!spec.env.learned.empty() && config.outcome.members > 0)
       outcome_ = train_outcome(data.data(), config.outcome, seed);
   }
 

@@ -233,6 +233,37 @@ TEST(PlacementEnvironment, MeasuredRewardsDoNotDependOnHowFastTheMachineIsAtTheT
   }
 }
 
+TEST(PlacementEnvironment, KnownDynamicsOfAMeasuredOneArePaidByTheSimulator) {
+  const auto env_by = [](PlacementForm form, MeasureSchedule takes) {
+    std::vector<PlacementStart> starts{
+        {"chain", testing::graph_of({10, 10}, {{.producer = 0, .transfer = {50}, .readers = {1}}}),
+         std::move(takes)}};
+    return std::make_unique<PlacementEnvironment>(std::move(starts), ideal_devices(2, "d"),
+                                                  PlacementEnvConfig{.form = form});
+  };
+  for (const PlacementForm form : {PlacementForm::kConstructive, PlacementForm::kImproving}) {
+    const auto simulated = env_by(form, {});
+    int runs = 0;
+    const auto measured = env_by(form, [&](const Timeline&) { return Picoseconds{100 + runs++}; });
+    simulated->reset(0);
+    measured->reset(0);
+    const int before = runs;
+    std::unique_ptr<KnownDynamics> known = measured->known();
+    for (const Action& action : {Action{1, 1, 0}, Action{1, 2, 0}}) {
+      EXPECT_DOUBLE_EQ(known->step(action).reward.value(), simulated->step(action).reward);
+      EXPECT_EQ(runs, before) << "nothing is measured";
+    }
+    measured->step({1, 1, 0});
+    known = measured->known();
+    EXPECT_EQ(known->mask(), measured->mask());
+    const int after = runs;
+    simulated->reset(0);
+    simulated->step({1, 1, 0});
+    EXPECT_DOUBLE_EQ(known->step({1, 2, 0}).reward.value(), simulated->step({1, 2, 0}).reward);
+    EXPECT_EQ(runs, after) << "from the middle of an episode, either";
+  }
+}
+
 TEST(PlacementEnvironment, TheBestStateIsKept) {
   const auto env = chains(PlacementForm::kImproving);
   env->reset(0);

@@ -23,7 +23,6 @@
 #include "worldmodel/encoder/train_vae.h"
 #include "worldmodel/latent/dream.h"
 #include "worldmodel/latent/live.h"
-#include "worldmodel/latent/surrogate.h"
 #include "worldmodel/memory/train_mdnrnn.h"
 #include "worldmodel/memory/world_model.h"
 #include "worldmodel/network/checkpoint.h"

@@ -43,8 +43,8 @@ std::shared_ptr<Environment> chain_environment(std::shared_ptr<CostModel> cost) 
 constexpr double kBestPercent = 100.0 * (10 - 3) / (10 + 5 + 1);
 
 /// Trains without imitation on an untrained V and M, and is judged by the true costs.
-struct SurrogateScene {
-  SurrogateScene() {
+struct ExactDreamScene {
+  ExactDreamScene() {
     const auto real = chain_environment(testing::unary_cost());
     data = std::make_unique<MemoryEpisodes>(testing::random_episodes(*real, 20, 1));
     save_checkpoint(directory / "world.pt", testing::UntrainedWorld(real->spec()).checkpoint());
@@ -76,13 +76,13 @@ struct SurrogateScene {
 };
 
 /// Half of a score is the mean of sampled episodes.
-TEST(SurrogateTest, TeachesWhatLiveTeaches) {
+TEST(ExactDream, TeachesWhatLiveTeaches) {
   const auto score = [](LearningPlace place, std::shared_ptr<CostModel> cost) {
-    return SurrogateScene().train(place, std::move(cost)).best.average;
+    return ExactDreamScene().train(place, std::move(cost)).best.average;
   };
   EXPECT_GT(score(LearningPlace::kLive, testing::unary_cost()), 0.95 * kBestPercent);
-  EXPECT_GT(score(LearningPlace::kSurrogate, fitted_cost()), 0.95 * kBestPercent);
-  EXPECT_LT(score(LearningPlace::kSurrogate, flat_prior()), 0.75 * kBestPercent)
+  EXPECT_GT(score(LearningPlace::kGreyBox, fitted_cost()), 0.95 * kBestPercent);
+  EXPECT_LT(score(LearningPlace::kGreyBox, flat_prior()), 0.75 * kBestPercent)
       << "nothing to learn";
 }
 
@@ -92,29 +92,29 @@ void expect_no_work(const EnvCounters& counters) {
     EXPECT_EQ(counters.*counter, 0);
 }
 
-TEST(SurrogateTest, ItsStepsAreNoRealWorkAndAreCountedApart) {
-  SurrogateScene scene;
+TEST(ExactDream, ItsStepsAreNoRealWorkAndAreCountedApart) {
+  ExactDreamScene scene;
   scene.config.plan.updates = scene.config.plan.validate_every = 2;
-  const TrainingResult first = scene.train(LearningPlace::kSurrogate, fitted_cost());
+  const TrainingResult first = scene.train(LearningPlace::kGreyBox, fitted_cost());
   expect_no_work(first.training);
-  EXPECT_GE(first.surrogate_steps, 2 * 32);
+  EXPECT_GE(first.computed_steps, 2 * 32);
   EXPECT_GT(first.validation.steps, 0);
   const auto row = read_metrics(scene.directory / "out/metrics.jsonl").back().values;
-  EXPECT_EQ(row.at("surrogate_steps"), static_cast<double>(first.surrogate_steps));
+  EXPECT_EQ(row.at("computed_steps"), static_cast<double>(first.computed_steps));
   EXPECT_EQ(row.at("training_steps"), 0);
   scene.config.plan.updates = 4;
-  const TrainingResult all = scene.train(LearningPlace::kSurrogate, fitted_cost(), true);
+  const TrainingResult all = scene.train(LearningPlace::kGreyBox, fitted_cost(), true);
   expect_no_work(all.training);
-  EXPECT_GE(all.surrogate_steps, first.surrogate_steps + 2 * 32);
-  EXPECT_EQ(SurrogateScene().train(LearningPlace::kLive, fitted_cost()).surrogate_steps, 0);
+  EXPECT_GE(all.computed_steps, first.computed_steps + 2 * 32);
+  EXPECT_EQ(ExactDreamScene().train(LearningPlace::kLive, fitted_cost()).computed_steps, 0);
 }
 
-TEST(SurrogateTest, OtherActionsAreRefused) {
-  SurrogateScene scene;
+TEST(ExactDream, OtherActionsAreRefused) {
+  ExactDreamScene scene;
   Checkpoint other = load_checkpoint(scene.directory / "world.pt", "world");
   std::swap(other.spec.actions[0], other.spec.actions[1]);
   save_checkpoint(scene.directory / "world.pt", other);
-  EXPECT_THROW(scene.train(LearningPlace::kSurrogate, fitted_cost()), InputError);
+  EXPECT_THROW(scene.train(LearningPlace::kGreyBox, fitted_cost()), InputError);
 }
 
 }  // namespace
