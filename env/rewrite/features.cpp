@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <iterator>
+#include <utility>
 
 #include "env/rewrite/regions.h"
 
@@ -110,8 +112,26 @@ void write_attributes(const Graph& graph, NodeId node, float* row) {
   for (size_t i = 0; i < 4; ++i) row[24 + i] = static_cast<float>(entry(perm, i)) / 8;
 }
 
-void write_inputs(const Graph& graph, NodeId node, float* row) {
-  int constants = 0;
+NodeRow row_of(const Graph& graph, CostModel& model, NodeId node) {
+  NodeRow row;
+  row.cost = node_cost(model, graph, node).runtime.count;
+  float* columns = row.columns.data();
+  if (graph.is_work(node)) {
+    columns[2] = log_of(static_cast<double>(flops(graph, node))) / 32;
+    columns[3] = log_of(static_cast<double>(traffic_bytes(graph, node))) / 32;
+  }
+  if (!graph.outputs(node).empty()) {
+    const TensorType& type = graph.type(graph.output(node));
+    columns[4] = log_of(static_cast<double>(type.elements())) / 32;
+    write_shape(type, &columns[5], &columns[6]);
+  }
+  write_attributes(graph, node, columns);
+  return row;
+}
+
+/// The columns that depend on what is around a node.
+void write_surroundings(const Graph& graph, NodeId node, float* row) {
+  int constants = 0, uses = 0;
   int64_t bytes = 0;
   for (const ValueId input : graph.inputs(node)) {
     if (!input.valid() || !graph.is_constant(input)) continue;
@@ -120,27 +140,25 @@ void write_inputs(const Graph& graph, NodeId node, float* row) {
   }
   row[10] = static_cast<float>(graph.inputs(node).size()) / 8;
   row[11] = static_cast<float>(constants) / 8;
-  row[12] = log_of(static_cast<double>(bytes)) / 32;
-}
-
-void write_node(const Graph& graph, NodeId node, float* row) {
-  if (graph.is_work(node)) {
-    row[2] = log_of(static_cast<double>(flops(graph, node))) / 32;
-    row[3] = log_of(static_cast<double>(traffic_bytes(graph, node))) / 32;
-  }
-  int uses = 0;
+  if (bytes > 0) row[12] = log_of(static_cast<double>(bytes)) / 32;
   for (const ValueId output : graph.outputs(node)) {
     uses += graph.use_count(output);
     if (graph.is_output(output)) row[14] = 1;
   }
   row[13] = static_cast<float>(uses) / 8;
-  if (!graph.outputs(node).empty()) {
-    const TensorType& type = graph.type(graph.output(node));
-    row[4] = log_of(static_cast<double>(type.elements())) / 32;
-    write_shape(type, &row[5], &row[6]);
+}
+
+/// Rank, extents and elements of a value, as the row of its producer has them where it is its first
+/// output.
+void write_value(const Graph& graph, ValueId value, const float* producer, float* row) {
+  if (graph.output(graph.producer(value)) == value) {
+    std::copy_n(producer + 5, 5, row + 1);
+    row[6] = producer[4];
+    return;
   }
-  write_inputs(graph, node, row);
-  write_attributes(graph, node, row);
+  const TensorType& type = graph.type(value);
+  write_shape(type, &row[1], &row[2]);
+  row[6] = log_of(static_cast<double>(type.elements())) / 32;
 }
 
 void append_edges(const Graph& graph, NodeId node, const std::vector<int32_t>& position,
@@ -148,13 +166,13 @@ void append_edges(const Graph& graph, NodeId node, const std::vector<int32_t>& p
   const auto inputs = graph.inputs(node);
   for (size_t i = 0; i < inputs.size(); ++i) {
     if (!inputs[i].valid() || graph.is_constant(inputs[i])) continue;
-    features->senders.push_back(position[static_cast<size_t>(graph.producer(inputs[i]).index)]);
+    const int32_t sender = position[static_cast<size_t>(graph.producer(inputs[i]).index)];
+    features->senders.push_back(sender);
     features->receivers.push_back(position[static_cast<size_t>(node.index)]);
     std::array<float, kEdge> row{};
-    const TensorType& type = graph.type(inputs[i]);
     row[0] = static_cast<float>(i) / 8;
-    write_shape(type, &row[1], &row[2]);
-    row[6] = log_of(static_cast<double>(type.elements())) / 32;
+    write_value(graph, inputs[i], &features->nodes[static_cast<size_t>(sender) * kNode],
+                row.data());
     features->edges.insert(features->edges.end(), row.begin(), row.end());
   }
 }
@@ -175,24 +193,47 @@ void write_graph_targets(const FeatureContext& context, GraphFeatures* features)
 
 }  // namespace
 
-GraphFeatures graph_features(const Graph& graph, CostModel& model, const FeatureContext& context) {
-  std::vector<NodeId> nodes = graph.topological_order();
-  std::erase_if(nodes, [&](NodeId node) { return graph.is_constant(node); });
+NodeRows::NodeRows(const Graph& start, CostModel& model) {
+  std::vector<NodeRow> rows(static_cast<size_t>(start.node_capacity()));
+  for (const NodeId node : start.nodes())
+    if (!start.is_constant(node))
+      rows[static_cast<size_t>(node.index)] = row_of(start, model, node);
+  start_ = std::make_shared<const std::vector<NodeRow>>(std::move(rows));
+}
+
+const NodeRow& NodeRows::of(const Graph& graph, CostModel& model, NodeId node) {
+  const auto index = static_cast<size_t>(node.index);
+  if (index < start_->size()) return (*start_)[index];
+  const size_t came = index - start_->size();
+  if (came >= since_.size()) since_.resize(came + 1);
+  if (!since_[came]) since_[came] = row_of(graph, model, node);
+  return *since_[came];
+}
+
+GraphFeatures graph_features(const Graph& graph, std::span<const NodeId> order, CostModel& model,
+                             NodeRows& rows, const FeatureContext& context) {
+  std::vector<NodeId> nodes;
+  nodes.reserve(order.size());
+  std::ranges::copy_if(order, std::back_inserter(nodes),
+                       [&](NodeId node) { return !graph.is_constant(node); });
   std::vector<int32_t> position(static_cast<size_t>(graph.node_capacity()), -1);
   GraphFeatures features;
   features.nodes.resize(nodes.size() * kNode);
   for (size_t i = 0; i < nodes.size(); ++i) {
     const NodeId node = nodes[i];
-    position[static_cast<size_t>(node.index)] = static_cast<int32_t>(i);
+    const auto index = static_cast<size_t>(node.index);
+    position[index] = static_cast<int32_t>(i);
     features.node_types.push_back(graph.op(node).id);
     features.node_entities.push_back(context.regions->of(node));
-    const auto cost = static_cast<double>(node_cost(model, graph, node).runtime.count);
+    const NodeRow& kept = rows.of(graph, model, node);
+    const auto cost = static_cast<double>(kept.cost);
     features.node_targets.push_back(ratio(cost, static_cast<double>(context.cost.runtime.count)));
     float* row = &features.nodes[i * kNode];
-    write_node(graph, node, row);
+    std::ranges::copy(kept.columns, row);
+    write_surroundings(graph, node, row);
     row[0] = ratio(cost, static_cast<double>(context.initial.runtime.count));
-    if (const auto gain = context.gains.find(node); gain != context.gains.end())
-      row[1] = static_cast<float>(gain->second);
+    if (index < context.gains.size() && context.gains[index])
+      row[1] = static_cast<float>(*context.gains[index]);
   }
   for (const NodeId node : nodes) append_edges(graph, node, position, &features);
   write_graph_targets(context, &features);

@@ -1,7 +1,10 @@
 #pragma once
 
+#include <array>
+#include <memory>
+#include <optional>
+#include <span>
 #include <string>
-#include <unordered_map>
 #include <vector>
 
 #include "core/cost/cost_model.h"
@@ -28,6 +31,27 @@ struct GraphFeatureNames {
 };
 const GraphFeatureNames& graph_feature_names();
 
+/// What a node shows as long as it lives, whatever becomes of the graph around it.
+struct NodeRow {
+  int64_t cost = 0;                 ///< run time in picoseconds
+  std::array<float, 28> columns{};  ///< those that depend on the surroundings are 0
+};
+
+/// The rows of a graph under rewriting, each computed once.
+class NodeRows {
+ public:
+  NodeRows() = default;
+  /// Those of a start graph. Copies share them.
+  NodeRows(const Graph& start, CostModel& model);
+  /// `graph` came from the start graph by rewrites, and NodeRows is for these alone.
+  const NodeRow& of(const Graph& graph, CostModel& model, NodeId node);
+
+ private:
+  std::shared_ptr<const std::vector<NodeRow>> start_ =
+      std::make_shared<const std::vector<NodeRow>>();
+  std::vector<std::optional<NodeRow>> since_;  ///< of the nodes that came, by index
+};
+
 /// What the features are relative to.
 struct FeatureContext {
   Cost initial;
@@ -35,11 +59,14 @@ struct FeatureContext {
   Cost cost;  ///< of the graph
   int64_t weight_bytes = 0;
   int64_t matches = 0;
-  /// Best gain of the matches that lie at a node, in percent of the initial cost; absent: 0.
-  std::unordered_map<NodeId, double> gains;
+  /// By index of a node: the best gain of the matches that lie at it, in percent of the initial
+  /// cost.
+  std::vector<std::optional<double>> gains;
   const Regions* regions = nullptr;
 };
 
-GraphFeatures graph_features(const Graph& graph, CostModel& model, const FeatureContext& context);
+/// `order`: the graph's topological order.
+GraphFeatures graph_features(const Graph& graph, std::span<const NodeId> order, CostModel& model,
+                             NodeRows& rows, const FeatureContext& context);
 
 }  // namespace reverie

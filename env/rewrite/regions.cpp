@@ -138,10 +138,9 @@ void Regions::extend(const Graph& graph, int region) {
   regions_.resize(static_cast<size_t>(graph.node_capacity()), region);
 }
 
-uint64_t Regions::hash(const Graph& graph) const {
+uint64_t Regions::hash(std::span<const NodeId> order) const {
   uint64_t hash = static_cast<uint64_t>(count_);
-  for (const NodeId node : graph.topological_order())
-    hash = hash_combine(hash, static_cast<uint64_t>(of(node)));
+  for (const NodeId node : order) hash = hash_combine(hash, static_cast<uint64_t>(of(node)));
   return hash;
 }
 

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "core/rules/rule.h"
@@ -41,8 +42,8 @@ class Regions {
   /// A match that lies in `region` was taken: the nodes that `graph` has got since lie there. Work
   /// in proportion to the nodes that came.
   void extend(const Graph& graph, int region);
-  /// Names the regions of all nodes, in topological order; depends on no id.
-  uint64_t hash(const Graph& graph) const;
+  /// Names the regions of all nodes, which `order` lists in topological order; depends on no id.
+  uint64_t hash(std::span<const NodeId> order) const;
 
  private:
   int count_ = 1;

@@ -96,7 +96,9 @@ std::shared_ptr<const RewriteEnvironment::Shared> RewriteEnvironment::share(
     if (!config.measures_opaque_nodes && has_opaque_node(state.graph()))
       shared->spec.measurable = false;
     shared->starts.push_back(
-        {std::move(start.name), std::move(state), std::move(regions), weight_bytes});
+        {std::move(start.name), std::move(state), std::move(regions), weight_bytes, NodeRows()});
+    const RewriteState& kept = shared->starts.back().state;
+    shared->starts.back().rows = NodeRows(kept.graph(), kept.cost_model());
   }
   shared->spec.horizon = horizon;
   shared->rule_numbers.resize(static_cast<size_t>(rules->size()));
@@ -123,6 +125,7 @@ const Cost& RewriteEnvironment::initial_cost() const { return start().state.cost
 std::unique_ptr<Environment> RewriteEnvironment::fork() const {
   auto copy = std::make_unique<RewriteEnvironment>(*this);
   copy->counters_ = {};
+  copy->forget_offers();
   return copy;
 }
 
@@ -148,6 +151,8 @@ void RewriteEnvironment::reset(uint64_t seed) {
   start_ = static_cast<size_t>(seed % shared_->starts.size());
   state_ = start().state;
   regions_ = start().regions;
+  rows_ = start().rows;
+  forget_offers();
   weight_bytes_ = start().weight_bytes;
   path_.clear();
   best_length_ = measured_length_ = 0;
@@ -168,27 +173,27 @@ MatchPlace RewriteEnvironment::place_of(const Match& match) const {
   return cut() ? regions_.place(state_.rules()[match.rule], match) : MatchPlace{.node = match.root};
 }
 
-/// Of each location that is offered, in canonical order.
-std::vector<MatchPlace> RewriteEnvironment::offered_places(int rule) const {
-  const auto count = static_cast<size_t>(offered(rule));
-  std::vector<MatchPlace> places;
-  if (count == 0) return places;
-  const auto& locations = state_.locations(rule);
-  places.reserve(count);
-  for (size_t i = 0; i < count; ++i) places.push_back(place_of(locations[i]));
-  return places;
+void RewriteEnvironment::forget_offers() {
+  offers_.assign(static_cast<size_t>(spec().no_op()), std::nullopt);
 }
 
-/// Of each choice, by region, its number in canonical order.
-std::vector<int> RewriteEnvironment::in_order_of_regions(int rule) const {
-  const std::vector<MatchPlace> places = offered_places(rule);
-  std::vector<int> order(places.size());
-  std::iota(order.begin(), order.end(), 0);
-  std::ranges::stable_sort(order, {}, [&](int i) {
-    const MatchPlace& place = places[static_cast<size_t>(i)];
+/// Computed when they are first asked for in a state.
+const RewriteEnvironment::Offers& RewriteEnvironment::offers(int rule) const {
+  std::optional<Offers>& known = offers_[static_cast<size_t>(rule)];
+  if (known) return *known;
+  Offers& offers = known.emplace();
+  const auto count = static_cast<size_t>(offered(rule));
+  if (count == 0) return offers;
+  const auto& locations = state_.locations(rule);
+  offers.places.reserve(count);
+  for (size_t i = 0; i < count; ++i) offers.places.push_back(place_of(locations[i]));
+  offers.order.resize(count);
+  std::iota(offers.order.begin(), offers.order.end(), 0);
+  std::ranges::stable_sort(offers.order, {}, [&](int i) {
+    const MatchPlace& place = offers.places[static_cast<size_t>(i)];
     return std::pair(place.region, place.reach);
   });
-  return order;
+  return offers;
 }
 
 /// Whether a rule matches; counts the state when there is more to choose from than is offered.
@@ -210,10 +215,9 @@ void RewriteEnvironment::check_allowed(const Action& action) const {
 /// Of a valid action the number of its location.
 int RewriteEnvironment::canonical_number(const Action& action) const {
   if (!cut()) return action.index;
-  const std::vector<MatchPlace> places = offered_places(action.primary);
-  const std::vector<int> order = in_order_of_regions(action.primary);
-  const auto first = std::ranges::find_if(order, [&](int location) {
-    return places[static_cast<size_t>(location)].region == action.entity;
+  const Offers& all = offers(action.primary);
+  const auto first = std::ranges::find_if(all.order, [&](int location) {
+    return all.places[static_cast<size_t>(location)].region == action.entity;
   });
   return first[action.index];
 }
@@ -224,6 +228,7 @@ void RewriteEnvironment::rewrite(const Action& action) {
   const Rewrite rewrite = state_.propose(state_.location(rule, location));
   state_.commit(rewrite);
   if (cut()) regions_.extend(state_.graph(), place_of(rewrite.match).region);
+  forget_offers();
   weight_bytes_ += rewrite.weight_bytes_delta;
   path_.push_back({rule, location});
   ++counters_.cost_lookups;
@@ -315,7 +320,7 @@ void RewriteEnvironment::count(int rule, ActionMask& mask) const {
     mask.at(rule, 0) = static_cast<uint16_t>(offered(rule));
     return;
   }
-  for (const MatchPlace& place : offered_places(rule)) ++mask.at(rule, place.region);
+  for (const MatchPlace& place : offers(rule).places) ++mask.at(rule, place.region);
 }
 
 double RewriteEnvironment::gain(const Match& match) const {
@@ -328,7 +333,7 @@ double RewriteEnvironment::gain(const Match& match) const {
 std::vector<double> RewriteEnvironment::renumbered(int rule, std::vector<double> gains) const {
   if (!cut()) return gains;
   std::vector<double> moved;
-  for (const int location : in_order_of_regions(rule))
+  for (const int location : offers(rule).order)
     moved.push_back(gains[static_cast<size_t>(location)]);
   return moved;
 }
@@ -348,15 +353,15 @@ std::vector<double> RewriteEnvironment::gains(int primary) const {
 std::vector<std::vector<double>> RewriteEnvironment::look_at_locations(
     FeatureContext* context) const {
   std::vector<std::vector<double>> gains(static_cast<size_t>(state_.rules().size()));
-  for (size_t rule = 0; rule < gains.size(); ++rule) {
-    const auto& locations = state_.locations(static_cast<int>(rule));
-    context->matches += static_cast<int64_t>(locations.size());
-    const auto count =
-        std::min(locations.size(), static_cast<size_t>(shared_->config.max_locations));
-    for (size_t i = 0; i < count; ++i) {
-      const double offer = gains[rule].emplace_back(gain(locations[i]));
-      const auto [at, fresh] = context->gains.emplace(place_of(locations[i]).node, offer);
-      if (!fresh) at->second = std::max(at->second, offer);
+  context->gains.resize(static_cast<size_t>(state_.graph().node_capacity()));
+  for (int rule = 0; rule < spec().no_op(); ++rule) {
+    const auto& locations = state_.locations(rule);
+    context->matches += std::ssize(locations);
+    std::vector<double>& of_rule = gains[static_cast<size_t>(rule)];
+    for (const MatchPlace& place : offers(rule).places) {
+      const double offer = of_rule.emplace_back(gain(locations[of_rule.size()]));
+      auto& best = context->gains[static_cast<size_t>(place.node.index)];
+      best = best ? std::max(*best, offer) : offer;
     }
   }
   return gains;
@@ -381,11 +386,11 @@ Observation RewriteEnvironment::observe() const {
   FeatureContext context{initial_cost(), start().weight_bytes, state_.cost(), weight_bytes_, 0, {},
                          &regions_};
   write_action_features(look_at_locations(&context), &observation);
-  observation.graph = graph_features(state_.graph(), state_.cost_model(), context);
+  const std::vector<NodeId> order = state_.graph().topological_order();
+  observation.graph = graph_features(state_.graph(), order, state_.cost_model(), rows_, context);
   observation.state_key =
       hash_combine(state_.hash(), static_cast<uint64_t>(initial_cost().runtime.count));
-  if (cut())
-    observation.state_key = hash_combine(observation.state_key, regions_.hash(state_.graph()));
+  if (cut()) observation.state_key = hash_combine(observation.state_key, regions_.hash(order));
   return observation;
 }
 

@@ -2,6 +2,7 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -9,13 +10,12 @@
 #include "core/cost/relative_times.h"
 #include "core/rules/rewrite_state.h"
 #include "env/environment.h"
+#include "env/rewrite/features.h"
 #include "env/rewrite/regions.h"
 #include "env/rewrite/reward.h"
 #include "env/rewrite/search/search.h"
 
 namespace reverie {
-
-struct FeatureContext;  // env/rewrite/features.h
 
 struct RewriteEnvConfig {
   RewardKind reward = RewardKind::kRuntime;
@@ -115,6 +115,12 @@ class RewriteEnvironment : public Environment {
     RewriteState state;
     Regions regions;
     int64_t weight_bytes = 0;
+    NodeRows rows;
+  };
+  /// The choices of a rule in a state.
+  struct Offers {
+    std::vector<MatchPlace> places;  ///< in canonical order
+    std::vector<int> order;          ///< of each choice, by region, its number in canonical order
   };
   struct Shared {
     RewriteEnvConfig config;
@@ -134,8 +140,8 @@ class RewriteEnvironment : public Environment {
   int offered(int rule) const;
   bool cut() const { return regions_.count() > 1; }
   MatchPlace place_of(const Match& match) const;
-  std::vector<MatchPlace> offered_places(int rule) const;
-  std::vector<int> in_order_of_regions(int rule) const;
+  const Offers& offers(int rule) const;
+  void forget_offers();
   int canonical_number(const Action& action) const;
   void count(int rule, ActionMask& mask) const;
   double gain(const Match& match) const;
@@ -162,6 +168,8 @@ class RewriteEnvironment : public Environment {
   bool over_ = false;
   double last_measured_ = 1;  ///< relative time
   size_t measured_length_ = 0;
+  mutable std::vector<std::optional<Offers>> offers_;  ///< of each rule
+  mutable NodeRows rows_;
   mutable EnvCounters counters_;
 };
 

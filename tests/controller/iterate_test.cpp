@@ -353,6 +353,15 @@ TEST(JoinedEpisodesTest, KeepsEachStateOnceAndEveryStepWhereItWas) {
   EXPECT_NE(both.fingerprint(), one->fingerprint());
 }
 
+TEST(JoinedEpisodesTest, WhatAnEnvironmentKnowsBeforehandMakesNoDifference) {
+  ToyEnvironment toy(ToyConfig{2, 4, 8});
+  const auto now = std::make_shared<MemoryEpisodes>(testing::random_episodes(toy, 2, 1));
+  EnvSpec spec = toy.spec();
+  spec.knows_dynamics = false;
+  const auto older = std::make_shared<MemoryEpisodes>(spec);
+  EXPECT_NO_THROW(JoinedEpisodes({older, now}));
+}
+
 TEST(JoinedEpisodesTest, OtherEnvironmentsAreRefused) {
   ToyEnvironment toy(ToyConfig{2, 4, 8}), larger(ToyConfig{3, 4, 8});
   const auto one = std::make_shared<MemoryEpisodes>(testing::random_episodes(toy, 2, 1));

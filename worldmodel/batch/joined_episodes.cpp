@@ -9,7 +9,9 @@ JoinedEpisodes::JoinedEpisodes(std::vector<std::shared_ptr<const EpisodeSource>>
     : sources_(std::move(sources)) {
   REVERIE_CHECK(!sources_.empty());
   for (const auto& source : sources_) {
-    if (!(source->spec() == spec()))
+    EnvSpec other = source->spec();
+    other.knows_dynamics = spec().knows_dynamics;  // says nothing of what is recorded
+    if (!(other == spec()))
       throw InputError(
           "rollouts of '{}' and of '{}' do not fit together: their environments differ",
           spec().name, source->spec().name);
