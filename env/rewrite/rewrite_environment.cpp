@@ -19,7 +19,6 @@ namespace reverie {
 namespace {
 
 constexpr int kLeastHorizon = 8;
-constexpr int kMostHorizon = 300;
 
 /// Where the first gain needs a step that gains nothing, greedy's depth says nothing.
 int default_horizon(const RewriteState& start) {
@@ -28,7 +27,7 @@ int default_horizon(const RewriteState& start) {
   const auto work = static_cast<int>(
       std::count_if(nodes.begin(), nodes.end(), [&](NodeId node) { return graph.is_work(node); }));
   const auto depth = static_cast<int>(search_rewrites(start, {}, search::Greedy()).rewrites.size());
-  return std::clamp(std::max(2 * depth, work / 4), kLeastHorizon, kMostHorizon);
+  return std::max({2 * depth, work / 4, kLeastHorizon});
 }
 
 EnvSpec make_spec(const RuleSet& rules, const CostModel& cost, const RewriteEnvConfig& config) {

@@ -64,7 +64,7 @@ using MeasureGraph =
 /// light, which no model of regions foresees.
 ///
 /// An episode ends by NO-OP, when no rule matches any more, or at the horizon: twice greedy's
-/// depth, at least one step for four operators, from 8 to 300, where none is given.
+/// depth, at least one step for four operators, and at least 8, where none is given.
 ///
 /// Texts name nodes as the file does, those that a rewrite brought by their operator, and end in
 /// the number that RewriteStep::location is.

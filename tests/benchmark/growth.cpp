@@ -5,13 +5,15 @@
 
 #include "core/models/models.h"
 #include "core/rules/rewrite_state.h"
+#include "env/rewrite/rewrite_environment.h"
 #include "env/rewrite/search/search.h"
+#include "tests/support/random_actions.h"
 
 namespace reverie::bench {
 namespace {
 
 /// Narrow encoder layers of BERT, one after another: the models of experiments/scale.
-RewriteState stack_of(int64_t layers) {
+Graph stack_of(int64_t layers) {
   ModelOptions options;
   options.layers = layers;
   options.hidden = 32;
@@ -20,8 +22,11 @@ RewriteState stack_of(int64_t layers) {
   options.length = 8;
   options.vocabulary = 50;
   options.light = true;
-  return {build_model("bert_tiny", options), std::make_shared<const RuleSet>(RuleSet::builtin()),
-          make_cost_model("roofline:cpu")};
+  return build_model("bert_tiny", options);
+}
+
+std::shared_ptr<const RuleSet> rules() {
+  return std::make_shared<const RuleSet>(RuleSet::builtin());
 }
 
 /// The largest RewriteState::looked_at of a step of greedy search.
@@ -37,7 +42,7 @@ int64_t most_looked_at(RewriteState state) {
 
 /// Greedy search from start to end, against the number of nodes; `step` in seconds.
 void GreedySearch(benchmark::State& state) {
-  const RewriteState start = stack_of(state.range(0));
+  const RewriteState start(stack_of(state.range(0)), rules(), make_cost_model("roofline:cpu"));
   double steps = 0;
   for (auto _ : state)
     steps += static_cast<double>(search_rewrites(start, {}, search::Greedy()).steps);
@@ -49,6 +54,33 @@ void GreedySearch(benchmark::State& state) {
       benchmark::Counter(steps, benchmark::Counter::kIsRate | benchmark::Counter::kInvert);
 }
 BENCHMARK(GreedySearch)
+    ->Arg(12)
+    ->Arg(48)
+    ->Arg(192)
+    ->Arg(768)
+    ->Unit(benchmark::kMillisecond)
+    ->Complexity(benchmark::oN);
+
+/// A step of the environment and what it shows then, from the start on.
+void ObservedStep(benchmark::State& state) {
+  std::vector<StartGraph> starts{{"stack", stack_of(state.range(0))}};
+  const int nodes = starts.front().graph.node_count();
+  RewriteEnvironment environment(std::move(starts), rules(), make_cost_model("roofline:cpu"), {});
+  constexpr int kSteps = 20;
+  for (auto _ : state) {
+    environment.reset(0);
+    Rng rng(1);
+    for (int i = 0; i < kSteps; ++i) {
+      environment.step(testing::random_action(environment.mask(), rng));
+      benchmark::DoNotOptimize(environment.observe());
+    }
+  }
+  state.SetComplexityN(nodes);
+  state.counters["nodes"] = nodes;
+  state.counters["step"] = benchmark::Counter(
+      kSteps, benchmark::Counter::kIsIterationInvariantRate | benchmark::Counter::kInvert);
+}
+BENCHMARK(ObservedStep)
     ->Arg(12)
     ->Arg(48)
     ->Arg(192)

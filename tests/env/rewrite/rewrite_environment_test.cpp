@@ -286,6 +286,8 @@ TEST(RewriteRewards, RuntimeSumsToTheTotalImprovement) {
 TEST(RewriteEnvironment, TheDefaultHorizonFollowsGreedy) {
   const Chains deep(1, std::vector<std::string>(20, "Sqrt"));
   EXPECT_EQ(make({deep})->spec().horizon, 40);
+  const Chains deepest(1, std::vector<std::string>(200, "Sqrt"));
+  EXPECT_EQ(make({deepest})->spec().horizon, 400) << "there is as much to do";
   EXPECT_EQ(make({{{"Sqrt"}}})->spec().horizon, 8);
   EXPECT_EQ(make({{{"Sqrt"}}, deep})->spec().horizon, 40);
   const Chains nothing_to_gain(1, std::vector<std::string>(48, "Log"));
