@@ -25,6 +25,11 @@ Graph stack_of(int64_t layers) {
   return build_model("bert_tiny", options);
 }
 
+void at_depths(benchmark::internal::Benchmark* series) {
+  for (const int64_t layers : {12, 48, 192, 768}) series->Arg(layers);
+  series->Unit(benchmark::kMillisecond)->Complexity(benchmark::oN);
+}
+
 std::shared_ptr<const RuleSet> rules() {
   return std::make_shared<const RuleSet>(RuleSet::builtin());
 }
@@ -53,13 +58,7 @@ void GreedySearch(benchmark::State& state) {
   state.counters["step"] =
       benchmark::Counter(steps, benchmark::Counter::kIsRate | benchmark::Counter::kInvert);
 }
-BENCHMARK(GreedySearch)
-    ->Arg(12)
-    ->Arg(48)
-    ->Arg(192)
-    ->Arg(768)
-    ->Unit(benchmark::kMillisecond)
-    ->Complexity(benchmark::oN);
+BENCHMARK(GreedySearch)->Apply(at_depths);
 
 /// A step of the environment and what it shows then, from the start on.
 void ObservedStep(benchmark::State& state) {
@@ -80,13 +79,7 @@ void ObservedStep(benchmark::State& state) {
   state.counters["step"] = benchmark::Counter(
       kSteps, benchmark::Counter::kIsIterationInvariantRate | benchmark::Counter::kInvert);
 }
-BENCHMARK(ObservedStep)
-    ->Arg(12)
-    ->Arg(48)
-    ->Arg(192)
-    ->Arg(768)
-    ->Unit(benchmark::kMillisecond)
-    ->Complexity(benchmark::oN);
+BENCHMARK(ObservedStep)->Apply(at_depths);
 
 }  // namespace
 }  // namespace reverie::bench
