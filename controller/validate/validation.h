@@ -61,8 +61,8 @@ RealEpisodes play_for_real(const Environment& environment, std::shared_ptr<Encod
 /// episodes, mean over start graphs: by what the best of the greedy and the sampled episodes found,
 /// and midway between the greedy episode and the mean of the sampled ones
 /// (ValidationScore::average). Improvements are of costs, or where `measure` says so of what is
-/// measured end to end. The parts of these and replayed dreams (where
-/// `known` is given, those of its known dynamics), where there are any, are reported beside it.
+/// measured end to end. The parts of these are reported beside it, and replayed dreams where there
+/// are any: of M, or where `known` is given of its known dynamics.
 ///
 /// Luck: where the environment is stochastic the average alone counts, every validation plays the
 /// same seeds, and the gains of its episodes are the score's repeats. What measured best is
