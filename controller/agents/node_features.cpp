@@ -209,7 +209,7 @@ NodeFeatures::NodeFeatures(const Simulator& simulator) {
   values = rows_of(columns, graph.order());
 
   const PlacementEntities of_graph(graph);
-  std::vector<int64_t> rows(static_cast<size_t>(graph.size())), hashes, numbers;
+  std::vector<int64_t> rows(static_cast<size_t>(graph.size())), hashes, numbers, first;
   for (const int node : graph.order()) {
     rows[static_cast<size_t>(node)] = std::ssize(hashes);
     hashes.push_back(static_cast<int64_t>(hash_string(graph.nodes()[static_cast<size_t>(node)].op) %
@@ -218,6 +218,9 @@ NodeFeatures::NodeFeatures(const Simulator& simulator) {
   }
   operators = of_numbers(hashes);
   entity = of_numbers(numbers);
+  for (int one = 0; one < of_graph.size(); ++one)
+    first.push_back(rows[static_cast<size_t>(of_graph.nodes(one).front())]);
+  first_of_entity = of_numbers(first);
   nodes_of_entity = torch::bincount(entity, {}, of_graph.size()).to(torch::kFloat).unsqueeze(1);
   row = of_numbers(rows);
   inputs = inputs_of(graph, rows);

@@ -38,6 +38,7 @@ struct NodeFeatures {
   NeighbourRows inputs, outputs;  ///< those that a row reads of, and that read of it
   torch::Tensor row;              ///< int64 [nodes]: of each node, by its number
   torch::Tensor entity;           ///< int64 [nodes]: number among PlacementEntities
+  torch::Tensor first_of_entity;  ///< int64 [entities]: the row of its first node
   torch::Tensor nodes_of_entity;  ///< float [entities, 1]: how many
 
   int64_t nodes() const { return values.size(0); }

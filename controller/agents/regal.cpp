@@ -25,16 +25,25 @@ EvaluationBudget part_of(const Evaluator& evaluator, int64_t evaluations) {
   return budget;
 }
 
+/// Of the numbers of classes, by logits [genes, classes]: double [genes].
+torch::Tensor mean_class(const torch::Tensor& logits) {
+  const auto shares = logits.to(torch::kDouble).softmax(-1);
+  return (shares * torch::arange(shares.size(-1), torch::kDouble)).sum(-1);
+}
+
 }  // namespace
 
 struct Regal::Graph {
   explicit Graph(Evaluator& one)
-      : evaluator(&one), features(one.simulator()), layout(one.graph(), one.topology().size()) {}
+      : evaluator(&one),
+        features(one.simulator()),
+        usual(pipeline_bias(one.simulator(), one.objective())),
+        layout(one.graph(), one.topology().size()) {}
 
   Evaluator* evaluator;
   NodeFeatures features;
+  GeneBias usual;
   GeneLayout layout;
-  double plain = 0;  ///< the cost that BRKGA reaches alone; 0: not known yet
 };
 
 struct Regal::Samples {
@@ -54,26 +63,32 @@ Regal::Regal(int devices, uint64_t seed, const RegalOptions& options, const Rega
                                                torch::optim::AdamOptions(options.rate));
 }
 
-GeneBias Regal::bias_of(const torch::Tensor& means, const torch::Tensor& variances,
-                        int affinities) const {
-  const auto mean = means.accessor<int64_t, 1>(), variance = variances.accessor<int64_t, 1>();
-  GeneBias bias;
-  for (int64_t gene = 0; gene < mean.size(0); ++gene) {
-    const bool decided = gene < affinities ? options_.placement : options_.scheduling;
-    const QuantisedBeta one =
-        decided ? QuantisedBeta(mean[gene], variance[gene])
-                : QuantisedBeta(QuantisedBeta::kMiddleMean, QuantisedBeta::kMiddleVariance);
-    bias.alpha.push_back(one.alpha);
-    bias.beta.push_back(one.beta);
+std::pair<int, int> Regal::decided(const GeneLayout& layout) const {
+  return {options_.placement ? 0 : layout.priority(0),
+          options_.scheduling ? layout.genes() : layout.priority(0)};
+}
+
+GeneBias Regal::bias_of(const Graph& graph, const torch::Tensor& means,
+                        const torch::Tensor& variances) const {
+  const auto of_mean = means.to(torch::kDouble), of_variance = variances.to(torch::kDouble);
+  const auto mean = of_mean.accessor<double, 1>(), variance = of_variance.accessor<double, 1>();
+  GeneBias bias = graph.usual;
+  const auto [first, end] = decided(graph.layout);
+  for (int gene = first; gene < end; ++gene) {
+    double &alpha = bias.alpha[static_cast<size_t>(gene)],
+           &beta = bias.beta[static_cast<size_t>(gene)];
+    const Beta one = changed({alpha, beta}, {mean[gene], variance[gene]});
+    alpha = one.alpha;
+    beta = one.beta;
   }
   return bias;
 }
 
-double Regal::search(Evaluator& evaluator, const GeneBias& bias) {
+double Regal::search(Evaluator& evaluator, const GeneBias& bias, uint64_t seed) {
   Evaluator part(evaluator.graph(), evaluator.topology(), evaluator.objective(),
                  part_of(evaluator, options_.evaluations));
   part.measure_by(evaluator.measure());
-  brkga(part, options_.brkga, bias, Rng(rng_.bits()));
+  brkga(part, options_.brkga, bias, Rng(seed));
   evaluator.evaluate(part.best(), Dispatch::kInOrder);
   evaluator.charge(part.evaluations() - 1);
   return part.cost(part.best_outcome());
@@ -81,37 +96,37 @@ double Regal::search(Evaluator& evaluator, const GeneBias& bias) {
 
 Regal::Samples Regal::draw(Graph& graph) {
   Evaluator& evaluator = *graph.evaluator;
-  if (graph.plain == 0) graph.plain = std::max(1.0, search(evaluator, {}));
   const torch::NoGradGuard guard;
   const RegalNetworkImpl::Logits logits = network_->forward(graph.features);
+  const uint64_t seed = rng_.bits();
   Samples samples;
   std::vector<float> rewards;
   while (std::ssize(rewards) < options_.samples && !evaluator.spent()) {
     const auto means = draw_actions(logits.means, rng_);
     const auto variances = draw_actions(logits.variances, rng_);
-    const double cost = search(evaluator, bias_of(means, variances, graph.layout.priority(0)));
+    const double cost = search(evaluator, bias_of(graph, means, variances), seed);
     if (evaluator.spent()) break;  // the search may have been cut short
     samples.means.push_back(means);
     samples.variances.push_back(variances);
-    rewards.push_back(static_cast<float>(-cost / graph.plain));
+    rewards.push_back(static_cast<float>(-cost));
   }
   samples.advantages = standardised(rewards);
   return samples;
 }
 
 torch::Tensor Regal::loss(const Graph& graph, const Samples& samples, double entropy) {
-  const RegalNetworkImpl::Logits logits = network_->forward(graph.features);
-  const int64_t first = options_.placement ? 0 : graph.layout.priority(0);
-  const int64_t end = options_.scheduling ? graph.layout.genes() : graph.layout.priority(0);
-  const auto decided = [&](const torch::Tensor& of_genes) { return of_genes.slice(0, first, end); };
+  RegalNetworkImpl::Logits logits = network_->forward(graph.features);
+  const auto [first, end] = decided(graph.layout);
+  logits = {logits.means.slice(0, first, end), logits.variances.slice(0, first, end)};
   torch::Tensor sum = torch::zeros({});
   for (size_t i = 0; i < samples.means.size(); ++i) {
-    const auto log_p = decided(log_probability(logits.means, samples.means[i])).mean() +
-                       decided(log_probability(logits.variances, samples.variances[i])).mean();
+    const auto log_p =
+        log_probability(logits.means, samples.means[i].slice(0, first, end)).mean() +
+        log_probability(logits.variances, samples.variances[i].slice(0, first, end)).mean();
     sum = sum - samples.advantages[static_cast<int64_t>(i)] * log_p;
   }
   return sum / static_cast<double>(samples.means.size()) -
-         entropy * (mean_entropy(decided(logits.means)) + mean_entropy(decided(logits.variances)));
+         entropy * (mean_entropy(logits.means) + mean_entropy(logits.variances));
 }
 
 void Regal::update(std::span<Graph> graphs) {
@@ -126,6 +141,7 @@ void Regal::update(std::span<Graph> graphs) {
     learned = true;
   }
   if (!learned) return;
+  adam_->param_groups()[0].options().set_lr(options_.rate * (1 - graphs.front().evaluator->used()));
   clipped_step(*adam_, kGradientNorm);
 }
 
@@ -134,18 +150,17 @@ void Regal::learn(std::span<Evaluator* const> evaluators) {
   in_batches<Graph>(evaluators, devices_, batch, [&](auto graphs) { update(graphs); });
 }
 
-GeneBias Regal::likeliest(const Simulator& simulator) {
+GeneBias Regal::expected(Evaluator& evaluator) {
   const OneThread one_thread;
   const torch::NoGradGuard guard;
-  const RegalNetworkImpl::Logits logits = network_->forward(NodeFeatures(simulator));
-  const GeneLayout layout(simulator.graph(), devices_);
-  return bias_of(logits.means.argmax(-1), logits.variances.argmax(-1), layout.priority(0));
+  const Graph graph(evaluator);
+  const RegalNetworkImpl::Logits logits = network_->forward(graph.features);
+  return bias_of(graph, mean_class(logits.means), mean_class(logits.variances));
 }
 
 void Regal::place(Evaluator& evaluator) {
   require_devices(evaluator, devices_);
-  const GeneBias bias = likeliest(evaluator.simulator());
-  brkga(evaluator, options_.brkga, bias, Rng(rng_.bits()));
+  brkga(evaluator, options_.brkga, expected(evaluator), Rng(rng_.bits()));
 }
 
 }  // namespace reverie

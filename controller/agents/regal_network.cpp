@@ -1,5 +1,8 @@
 #include "controller/agents/regal_network.h"
 
+#include <algorithm>
+#include <cmath>
+
 #include "core/base/error.h"
 
 namespace reverie {
@@ -8,9 +11,9 @@ namespace {
 using torch::nn::LayerNorm;
 using torch::nn::Linear;
 
-constexpr int64_t kPair = QuantisedBeta::kMeans + QuantisedBeta::kVariances;
+constexpr int64_t kPair = BetaClasses::kMeans + BetaClasses::kVariances;
 constexpr double kFirstHead = 0.1;  // of what was drawn: chosen
-constexpr float kFirstBias = 2;     // of the middle ones: chosen
+constexpr float kFirstBias = 0.3f;  // of the middle classes: chosen
 
 torch::Tensor evened_sum(const NeighbourRows& neighbours, const torch::Tensor& rows) {
   return sum(neighbours, rows) / neighbours.count.clamp_min(1).sqrt().unsqueeze(1);
@@ -18,12 +21,13 @@ torch::Tensor evened_sum(const NeighbourRows& neighbours, const torch::Tensor& r
 
 }  // namespace
 
-QuantisedBeta::QuantisedBeta(int64_t mean, int64_t variance) {
-  REVERIE_CHECK(mean >= 0 && mean < kMeans && variance >= 0 && variance < kVariances);
-  const double m = (static_cast<double>(mean) + 0.5) / static_cast<double>(kMeans);
-  const double both = 1 / kShares[variance] - 1;  // alpha + beta
-  alpha = m * both;
-  beta = (1 - m) * both;
+Beta changed(const Beta& usual, const BetaClasses& classes) {
+  const double odds =
+      usual.alpha / usual.beta * std::exp(0.5 * (classes.mean - BetaClasses::kMiddleMean));
+  const double both =
+      (usual.alpha + usual.beta) * std::exp(BetaClasses::kMiddleVariance - classes.variance);
+  const double mean = std::clamp(odds / (1 + odds), 0.01, 0.99);
+  return {mean * both, (1 - mean) * both};
 }
 
 RegalNetworkImpl::RegalNetworkImpl(int devices, bool edges, const RegalSizes& sizes)
@@ -31,7 +35,7 @@ RegalNetworkImpl::RegalNetworkImpl(int devices, bool edges, const RegalSizes& si
       edges_(edges),
       operators_(register_module("operators", torch::nn::Embedding(kOperatorNumbers, sizes.width))),
       input_(register_module("input", Linear(node_columns(devices), sizes.width))),
-      head_(register_module("head", Linear(sizes.width, (devices + 1) * kPair))),
+      head_(register_module("change", Linear(sizes.width, (devices + 1) * kPair))),
       first_(register_module("first", torch::nn::ModuleList())),
       second_(register_module("second", torch::nn::ModuleList())),
       norms_(register_module("norms", torch::nn::ModuleList())) {
@@ -53,8 +57,8 @@ void RegalNetworkImpl::begin_in_the_middle() {
   const torch::NoGradGuard guard;
   head_->weight.mul_(kFirstHead);
   auto bias = head_->bias.view({devices_ + 1, kPair});
-  bias.select(1, QuantisedBeta::kMiddleMean).fill_(kFirstBias);
-  bias.select(1, QuantisedBeta::kMeans + QuantisedBeta::kMiddleVariance).fill_(kFirstBias);
+  bias.select(1, BetaClasses::kMiddleMean).fill_(kFirstBias);
+  bias.select(1, BetaClasses::kMeans + BetaClasses::kMiddleVariance).fill_(kFirstBias);
 }
 
 torch::Tensor RegalNetworkImpl::passed(torch::Tensor states, const NodeFeatures& features) {
@@ -81,11 +85,12 @@ torch::Tensor RegalNetworkImpl::states(const NodeFeatures& features) {
 
 RegalNetworkImpl::Logits RegalNetworkImpl::forward(const NodeFeatures& features) {
   const auto rows = head_(states(features));
-  const auto affinities =
-      features.mean_of_entities(rows.slice(1, 0, devices_ * kPair)).reshape({-1, kPair});
+  const auto affinities = rows.slice(1, 0, devices_ * kPair)
+                              .index_select(0, features.first_of_entity)
+                              .reshape({-1, kPair});
   const auto priorities = rows.slice(1, devices_ * kPair).index_select(0, features.row);
   const auto all = torch::cat({affinities, priorities});
-  return {all.slice(1, 0, QuantisedBeta::kMeans), all.slice(1, QuantisedBeta::kMeans)};
+  return {all.slice(1, 0, BetaClasses::kMeans), all.slice(1, BetaClasses::kMeans)};
 }
 
 }  // namespace reverie

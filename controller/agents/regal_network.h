@@ -6,20 +6,22 @@
 
 namespace reverie {
 
-/// A Beta distribution by its quantised mean and variance. A mean m is the middle of one of kMeans
-/// equal parts of [0, 1]; a variance is one of kShares times m (1 - m), which all variances are
-/// below. The middle ones give the uniform distribution Beta(1, 1).
-struct QuantisedBeta {
-  static constexpr int64_t kMeans = 11;                                 ///< chosen
-  static constexpr double kShares[] = {0.02, 0.1, 1.0 / 3, 0.6, 0.85};  ///< chosen
-  static constexpr int64_t kVariances = std::size(kShares);
+/// What is decided of a gene, as numbers of classes: how its Beta differs from a usual one, in mean
+/// and in variance. The middle ones leave it as it is.
+struct BetaClasses {
+  static constexpr int64_t kMeans = 11, kVariances = 5;  ///< chosen
   static constexpr int64_t kMiddleMean = kMeans / 2, kMiddleVariance = kVariances / 2;
 
-  /// Numbers of a mean and of a variance.
-  QuantisedBeta(int64_t mean, int64_t variance);
-
-  double alpha, beta;
+  double mean = kMiddleMean, variance = kMiddleVariance;  ///< may lie between two classes
 };
+
+struct Beta {
+  double alpha = 1, beta = 1;
+};
+
+/// Half a class changes the log-odds of the mean by a quarter, and alpha + beta by the factor
+/// sqrt(e): both chosen. Means stay between 0.01 and 0.99.
+Beta changed(const Beta& usual, const BetaClasses& classes);
 
 /// Sizes that the sources do not tell.
 struct RegalSizes {
@@ -27,15 +29,16 @@ struct RegalSizes {
   int64_t rounds = 4;  ///< of message passing; chosen
 };
 
-/// For each gene of GeneLayout, what mean and what variance its distribution has (REGAL: Paliwal et
-/// al., ICLR 2020).
+/// For each gene of GeneLayout, the classes of its distribution's mean and variance (REGAL: Paliwal
+/// et al., ICLR 2020).
 ///
 /// - With edges: rounds of message passing with weights of their own,
 ///   h' = norm(h + W2 relu(W1 [h, sum over inputs of h, sum over outputs of h, mean of the
 ///   graph])), sums over the root of their number.
 /// - Without: an LSTM in both directions over the nodes in topological order ("graph as sequence").
 /// - Heads read the states: devices + 1 pairs of a mean and a variance. Affinities of an entity are
-///   the mean over its nodes. At first the middle ones are the likeliest.
+///   those of its first node: over all of its nodes early operators, whose gradients run late, and
+///   late ones look alike. At first the middle classes are a little likelier than others.
 class RegalNetworkImpl : public torch::nn::Module {
  public:
   RegalNetworkImpl(int devices, bool edges, const RegalSizes& sizes = {});
@@ -46,7 +49,7 @@ class RegalNetworkImpl : public torch::nn::Module {
   };
   Logits forward(const NodeFeatures& features);
 
-  /// Makes the middle ones the likeliest everywhere; after weights were drawn.
+  /// Makes the middle classes the likeliest everywhere; after weights were drawn.
   void begin_in_the_middle();
 
  private:

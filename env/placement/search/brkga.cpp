@@ -9,6 +9,8 @@
 namespace reverie {
 namespace {
 
+constexpr double kUniformWidth = 3.4641016151377544;  // sqrt(12): variance 1
+
 /// Gamma with scale 1 (Marsaglia and Tsang, ACM TOMS 26, 2000).
 double draw_gamma(double shape, Rng& rng) {
   if (shape < 1) return draw_gamma(shape + 1, rng) * std::pow(1 - rng.uniform(), 1 / shape);
@@ -25,6 +27,53 @@ double draw_beta(double alpha, double beta, Rng& rng) {
   if (alpha == 1 && beta == 1) return rng.uniform();
   const double a = draw_gamma(alpha, rng), b = draw_gamma(beta, rng);
   return a + b > 0 ? a / (a + b) : alpha / (alpha + beta);
+}
+
+/// By node: nodes on the longest path before it.
+std::vector<int> levels(const CostGraph& graph) {
+  std::vector<int> levels(static_cast<size_t>(graph.size()));
+  for (const int node : graph.order()) {
+    const auto [first, end] = graph.outputs(node);
+    for (int tensor = first; tensor < end; ++tensor)
+      for (const int reader : graph.tensors()[static_cast<size_t>(tensor)].readers) {
+        int& level = levels[static_cast<size_t>(reader)];
+        level = std::max(level, levels[static_cast<size_t>(node)] + 1);
+      }
+  }
+  return levels;
+}
+
+/// Ranks, equal values with equal ones, on a scale where they are uniform with mean 0 and variance
+/// 1.
+std::vector<double> positions(const std::vector<int>& values) {
+  std::vector<int> sorted = values;
+  std::ranges::sort(sorted);
+  std::vector<double> positions;
+  for (const int value : values) {
+    const auto [first, end] = std::ranges::equal_range(sorted, value);
+    const auto sum = static_cast<double>((first - sorted.begin()) + (end - sorted.begin()));
+    positions.push_back(kUniformWidth * (sum / 2 / static_cast<double>(values.size()) - 0.5));
+  }
+  return positions;
+}
+
+/// Of the devices' speed on what all can run, or all equal.
+std::vector<double> shares(const Simulator& simulator, PlacementObjective objective) {
+  const int devices = simulator.topology().size();
+  std::vector<double> times(static_cast<size_t>(devices), 1);
+  const auto add = [&](int node) {
+    for (int device = 0; device < devices; ++device)
+      if (!simulator.can_run(node, device)) return;
+    for (int device = 0; device < devices; ++device)
+      times[static_cast<size_t>(device)] += static_cast<double>(simulator.cost(node, device).count);
+  };
+  if (objective == PlacementObjective::kMakespan)
+    for (int node = 0; node < simulator.graph().size(); ++node) add(node);
+  double speed = 0;
+  for (const double time : times) speed += 1 / time;
+  std::vector<double> shares;
+  for (const double time : times) shares.push_back(1 / time / speed);
+  return shares;
 }
 
 struct Individual {
@@ -120,6 +169,33 @@ Placement GeneLayout::decode(std::span<const double> genes) const {
   for (int node = 0; node < nodes_; ++node)
     placement.priority.push_back(static_cast<int64_t>(std::ldexp(*at(priority(node)), 53)));
   return placement;
+}
+
+GeneBias pipeline_bias(const Simulator& simulator, PlacementObjective objective) {
+  constexpr double kWeight = 1.2;
+  const GeneLayout layout(simulator.graph(), simulator.topology().size());
+  const std::vector<int> of_node = levels(simulator.graph());
+  std::vector<int> of_entity;
+  for (int entity = 0; entity < layout.entities().size(); ++entity)
+    of_entity.push_back(of_node[static_cast<size_t>(layout.entities().nodes(entity).front())]);
+  const std::vector<double> share = shares(simulator, objective);
+
+  const auto genes = static_cast<size_t>(layout.genes());
+  GeneBias bias{std::vector<double>(genes, 1), std::vector<double>(genes, 1), {}};
+  size_t gene = 0;  // affinities come first
+  for (const double z : positions(of_entity)) {
+    double begin = 0;
+    for (const double s : share) {
+      const double c = kUniformWidth * (begin + s / 2 - 0.5);
+      const double x =
+          kWeight * (c * z - c * c / 2) + std::log(s * static_cast<double>(share.size()));
+      bias.alpha[gene] = 2 * std::clamp(1 / (1 + std::exp(-x)), 0.01, 0.99);
+      bias.beta[gene] = 2 - bias.alpha[gene];
+      begin += s;
+      ++gene;
+    }
+  }
+  return bias;
 }
 
 void brkga(Evaluator& evaluator, const BrkgaOptions& options, const GeneBias& bias, Rng rng) {

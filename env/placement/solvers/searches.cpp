@@ -68,7 +68,10 @@ const bool kRegistered =
     add({"local", "search over list schedules, then iterated local search",
          improve_or_begin_simulated}) &&
     add({"brkga", "a genetic algorithm on random keys",
-         [](Evaluator& evaluator, uint64_t seed) { brkga(evaluator, {}, {}, Rng(seed)); }}) &&
+         [](Evaluator& evaluator, uint64_t seed) {
+           brkga(evaluator, {}, pipeline_bias(evaluator.simulator(), evaluator.objective()),
+                 Rng(seed));
+         }}) &&
     add(search_method("annealing", "simulated annealing from the best device",
                       search::Annealing{.sweeps = 0})) &&
     add({"exact", "branch and bound, with a proof where it ends",

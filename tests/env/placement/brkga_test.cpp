@@ -2,6 +2,7 @@
 
 #include <gmock/gmock.h>
 
+#include "env/placement/graph/generator.h"
 #include "tests/env/placement/placements.h"
 
 namespace reverie {
@@ -49,6 +50,78 @@ TEST(Brkga, GenesAreDrawnFromTheirBetas) {
     EXPECT_NEAR(static_cast<double>(std::ranges::count(devices, 1)) / 4000, alpha / (alpha + beta),
                 0.025);
   }
+}
+
+/// The mean of the distribution of an entity's affinity to a device.
+double mean_affinity(const Simulator& simulator, PlacementObjective objective, int entity,
+                     int device) {
+  const GeneBias bias = pipeline_bias(simulator, objective);
+  const GeneLayout layout(simulator.graph(), simulator.topology().size());
+  const auto gene = static_cast<size_t>(layout.affinity(entity, device));
+  EXPECT_NEAR(bias.alpha[gene] + bias.beta[gene], 2, 1e-12);
+  return bias.alpha[gene] / 2;
+}
+
+/// A chain of nodes; device 1 takes `slower` times as long.
+CostGraph chain(int size, int64_t slower, int group_of_last = -1) {
+  std::vector<CostNode> nodes(static_cast<size_t>(size), {.name = "n", .op = "task"});
+  if (group_of_last >= 0) nodes.front().group = nodes.back().group = group_of_last;
+  std::vector<CostTensor> tensors;
+  std::vector<Picoseconds> costs;
+  for (int node = 0; node < size; ++node) {
+    costs.insert(costs.end(), {{1000}, {slower * 1000}});
+    if (node > 0) tensors.push_back({.producer = node - 1, .bytes = 1, .readers = {node}});
+  }
+  return CostGraph("chain", {"a", "b"}, nodes, costs, tensors);
+}
+
+Topology two_kinds() {
+  Topology topology = ideal_devices(2, "a");
+  topology.devices[1].kind = "b";
+  return topology;
+}
+
+TEST(PipelineBias, DevicesTakeStretchesFromEarlyToLate) {
+  const CostGraph graph = chain(9, 1);
+  const Topology topology = two_kinds();
+  const Simulator simulator(graph, topology);
+  for (int entity = 0; entity < 9; ++entity) {
+    const double first = mean_affinity(simulator, kMakespan, entity, 0);
+    const double second = mean_affinity(simulator, kMakespan, entity, 1);
+    EXPECT_NEAR(first, mean_affinity(simulator, kMakespan, 8 - entity, 1), 1e-12);
+    if (entity < 4) EXPECT_GT(first, second + 0.1);
+    if (entity == 4) EXPECT_NEAR(first, second, 1e-12);
+  }
+}
+
+TEST(PipelineBias, TheFirstNodeOfAGroupTellsItsPosition) {
+  const CostGraph graph = chain(9, 1, /*group_of_last=*/7);
+  const Topology topology = two_kinds();
+  const Simulator simulator(graph, topology);
+  EXPECT_GT(mean_affinity(simulator, kMakespan, 0, 0),
+            mean_affinity(simulator, kMakespan, 0, 1) + 0.1);
+}
+
+TEST(PipelineBias, SlowDevicesTakeShortStretchesWhereTimeCounts) {
+  const CostGraph graph = chain(9, 20);
+  const Topology topology = two_kinds();
+  const Simulator simulator(graph, topology);
+  for (int entity = 0; entity < 9; ++entity)
+    EXPECT_LT(mean_affinity(simulator, kMakespan, entity, 1), 0.3);
+  EXPECT_GT(mean_affinity(simulator, PlacementObjective::kPeakMemory, 8, 1), 0.5);
+}
+
+TEST(PipelineBias, NeedsLessMemoryThanUniformGenes) {
+  const CostGraph graph = generated_graph("generate:random:400:41");
+  const Topology topology = read_topology("2xv100-nvlink");
+  const auto peak = [&](const auto& bias_of) {
+    Evaluator evaluator(graph, topology, PlacementObjective::kPeakMemory, {.evaluations = 500});
+    brkga(evaluator, {}, bias_of(evaluator), Rng(1));
+    return evaluator.best_outcome().peak_bytes;
+  };
+  const int64_t uniform = peak([](Evaluator&) { return GeneBias(); });
+  EXPECT_LT(peak([](Evaluator& one) { return pipeline_bias(one.simulator(), one.objective()); }),
+            0.97 * static_cast<double>(uniform));
 }
 
 TEST(Brkga, TheEliteBiasDecidesWhoseGenesAreTaken) {
