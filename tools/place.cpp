@@ -125,9 +125,14 @@ SolverSettings settings_of(const PlaceArguments& options) {
   return settings;
 }
 
+PlacementObjective objective_of(const PlaceArguments& options) {
+  return options.memory ? PlacementObjective::kPeakMemory : PlacementObjective::kMakespan;
+}
+
 std::vector<PlaceMethod> methods_of(const PlaceArguments& options, const CostGraph& graph) {
   const SolverSettings settings = settings_of(options);
-  if (options.methods.empty() && options.policy.empty()) return usual_methods(graph);
+  if (options.methods.empty() && options.policy.empty())
+    return usual_methods(graph, objective_of(options));
   std::vector<PlaceMethod> methods;
   if (!options.policy.empty()) methods.push_back(policy_placement(options.policy, options.policy));
   for (const std::string& name : options.methods) methods.push_back(placing_method(name, settings));
@@ -140,10 +145,6 @@ EvaluationBudget budget_of(const PlaceArguments& options) {
   return {.evaluations = options.evaluations,
           .seconds = options.seconds.value_or(is_counted ? 0 : kSeconds),
           .stop = stop_on_interrupt()};
-}
-
-PlacementObjective objective_of(const PlaceArguments& options) {
-  return options.memory ? PlacementObjective::kPeakMemory : PlacementObjective::kMakespan;
 }
 
 std::string methods_text() {

@@ -54,11 +54,15 @@ std::span<const PlaceMethod> place_methods() {
   return methods;
 }
 
-std::vector<PlaceMethod> usual_methods(const CostGraph& graph) {
+std::vector<PlaceMethod> usual_methods(const CostGraph& graph, PlacementObjective objective) {
   constexpr std::array kUsual{"one_device", "m_topo", "etf", "heft", "metis", "local", "annealing"};
+  const auto is_usual = [&](const std::string& name) {
+    if (name == "brkga") return objective == PlacementObjective::kPeakMemory;
+    return std::ranges::count(kUsual, name) > 0;
+  };
   std::vector<PlaceMethod> usual;
   for (const PlaceMethod& method : place_methods())
-    if (std::ranges::count(kUsual, method.name) > 0 && method.suits(graph)) usual.push_back(method);
+    if (is_usual(method.name) && method.suits(graph)) usual.push_back(method);
   return usual;
 }
 

@@ -40,7 +40,7 @@ std::vector<PlaceMethod> placement_methods(const SolverSettings& settings);
 std::span<const PlaceMethod> place_methods();
 
 /// Those that `reverie place` tries for a graph: heuristics that end in a second or so, local
-/// search and annealing.
-std::vector<PlaceMethod> usual_methods(const CostGraph& graph);
+/// search, annealing, and for kPeakMemory brkga.
+std::vector<PlaceMethod> usual_methods(const CostGraph& graph, PlacementObjective objective);
 
 }  // namespace reverie

@@ -96,8 +96,9 @@ TEST(Forbidden, FusedKernelsStayAwayToo) {
       {{5}, kCannotRun, {9}, {9}, {5}, {5}},
       {{.producer = 0, .bytes = 4, .readers = {1}}, {.producer = 1, .bytes = 4, .readers = {2}}},
       parts);
-  const PlaceResult result = place(graph, one_of_each(), usual_methods(graph),
-                                   {.budget = {.evaluations = 50}, .fuse = true});
+  const PlaceResult result =
+      place(graph, one_of_each(), usual_methods(graph, PlacementObjective::kMakespan),
+            {.budget = {.evaluations = 50}, .fuse = true});
   EXPECT_EQ(result.methods[result.winner].outcome.misplaced, 0);
   EXPECT_EQ(why_infeasible(result), "");
   const Json json = placement_json(result.placed(graph), one_of_each(), result);
@@ -131,8 +132,9 @@ TEST(MemoryBound, IsShownWhereMemoryIsTheObjective) {
   const CostGraph graph("four", {"d"}, nodes, std::vector(4, Picoseconds{1}), {});
   const Topology topology = ideal_devices(2, "d");
   const PlaceResult result =
-      place(graph, topology, usual_methods(graph),
+      place(graph, topology, usual_methods(graph, PlacementObjective::kPeakMemory),
             {.budget = {.evaluations = 100}, .objective = PlacementObjective::kPeakMemory});
+  EXPECT_TRUE(std::ranges::count(result.methods, "brkga", &PlacedBy::method));
   EXPECT_EQ(result.bytes_bound, 20);
   EXPECT_EQ(result.methods[result.winner].outcome.peak_bytes, 20);
 }

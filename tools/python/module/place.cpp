@@ -98,6 +98,10 @@ PlacedGraph::PlacedGraph(const PlaceRequest& request) : path_(request.graph) {
   read_ = read_placement_input(request.graph, topology_, request.input);
 }
 
+PlacementObjective objective_of(const PlaceRequest& request) {
+  return request.memory ? PlacementObjective::kPeakMemory : PlacementObjective::kMakespan;
+}
+
 std::vector<PlaceMethod> methods_of(const PlaceRequest& request, const CostGraph& graph) {
   SolverSettings settings(PlacementConfig::kKind);
   ConfigFields fields(settings);
@@ -106,7 +110,7 @@ std::vector<PlaceMethod> methods_of(const PlaceRequest& request, const CostGraph
   for (const Solver* solver : solvers_for(PlacementConfig::kKind))
     if (std::ranges::count(request.methods, solver->name()) > 0) used.push_back(solver);
   settings.require_read_by(used, "place");
-  if (request.methods.empty()) return usual_methods(graph);
+  if (request.methods.empty()) return usual_methods(graph, objective_of(request));
   const std::vector<PlaceMethod> all = placement_methods(settings);
   std::vector<PlaceMethod> methods;
   for (const std::string& name : request.methods) methods.push_back(place_method(all, name));
@@ -117,7 +121,7 @@ void PlacedGraph::run(const PlaceRequest& request, const StopToken& stop) {
   PlaceOptions options{
       .budget = {.evaluations = request.evaluations, .seconds = request.time_limit, .stop = stop},
       .seed = request.seed,
-      .objective = request.memory ? PlacementObjective::kPeakMemory : PlacementObjective::kMakespan,
+      .objective = objective_of(request),
       .fuse = request.fuse};
   if (request.measure) options.measure = measure_schedules(*on_own_);
   result_ = place(read_->graph, topology_, methods_of(request, read_->graph), options);
