@@ -15,12 +15,6 @@ LearnerKind kind_of(std::string name, std::string what) {
           [](int devices, uint64_t seed) { return std::make_unique<Learner>(devices, seed); }};
 }
 
-LearnerKind regal_kind(std::string name, std::string what, const RegalOptions& options) {
-  return {std::move(name), std::move(what), [options](int devices, uint64_t seed) {
-            return std::make_unique<Regal>(devices, seed, options);
-          }};
-}
-
 LearnerKind go_kind(std::string name, std::string what, const GoOptions& options) {
   return {std::move(name), std::move(what), [options](int devices, uint64_t seed) {
             return std::make_unique<Go>(devices, seed, options);
@@ -34,10 +28,7 @@ std::vector<LearnerKind> all_learners() {
       kind_of<ColocRl>("colocrl", "a sequence of groups to a sequence of devices"),
       kind_of<Hdp>("hdp", "operators to groups, and a sequence of groups to devices"),
       kind_of<Placeto>("placeto", "one group after the other is placed anew"),
-      regal_kind("regal", "distributions for a genetic algorithm, of a graph network", {}),
-      regal_kind("regal_placement", "regal with affinities alone", {.scheduling = false}),
-      regal_kind("regal_scheduling", "regal with priorities alone", {.placement = false}),
-      regal_kind("gas", "regal with a recurrent network that sees no edges", {.edges = false}),
+      kind_of<Regal>("regal", "distributions for a genetic algorithm, of a graph network"),
       go_kind("go", "devices one after the other, then all priorities and fusion", {}),
       go_kind("go_separate", "go that learns one of these after the other", {.separate = true}),
       go_kind("go_placement", "go with devices alone", {.tasks = {GoTask::kPlacement}}),

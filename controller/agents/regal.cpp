@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <utility>
 
 #include "controller/agents/categorical.h"
 #include "controller/agents/initial_weights.h"
@@ -37,13 +36,11 @@ struct Regal::Graph {
   explicit Graph(Evaluator& one)
       : evaluator(&one),
         features(one.simulator()),
-        usual(pipeline_bias(one.simulator(), one.objective())),
-        layout(one.graph(), one.topology().size()) {}
+        usual(pipeline_bias(one.simulator(), one.objective())) {}
 
   Evaluator* evaluator;
   NodeFeatures features;
   GeneBias usual;
-  GeneLayout layout;
 };
 
 struct Regal::Samples {
@@ -52,10 +49,7 @@ struct Regal::Samples {
 };
 
 Regal::Regal(int devices, uint64_t seed, const RegalOptions& options, const RegalSizes& sizes)
-    : devices_(devices),
-      options_(options),
-      rng_(Rng(seed).fork(1)),
-      network_(devices, options.edges, sizes) {
+    : devices_(devices), options_(options), rng_(Rng(seed).fork(1)), network_(devices, sizes) {
   Rng weights = Rng(seed).fork(0);
   draw_weights(*network_, weights);
   network_->begin_in_the_middle();
@@ -63,18 +57,12 @@ Regal::Regal(int devices, uint64_t seed, const RegalOptions& options, const Rega
                                                torch::optim::AdamOptions(options.rate));
 }
 
-std::pair<int, int> Regal::decided(const GeneLayout& layout) const {
-  return {options_.placement ? 0 : layout.priority(0),
-          options_.scheduling ? layout.genes() : layout.priority(0)};
-}
-
 GeneBias Regal::bias_of(const Graph& graph, const torch::Tensor& means,
                         const torch::Tensor& variances) const {
   const auto of_mean = means.to(torch::kDouble), of_variance = variances.to(torch::kDouble);
   const auto mean = of_mean.accessor<double, 1>(), variance = of_variance.accessor<double, 1>();
   GeneBias bias = graph.usual;
-  const auto [first, end] = decided(graph.layout);
-  for (int gene = first; gene < end; ++gene) {
+  for (int64_t gene = 0; gene < mean.size(0); ++gene) {
     double &alpha = bias.alpha[static_cast<size_t>(gene)],
            &beta = bias.beta[static_cast<size_t>(gene)];
     const Beta one = changed({alpha, beta}, {mean[gene], variance[gene]});
@@ -115,14 +103,11 @@ Regal::Samples Regal::draw(Graph& graph) {
 }
 
 torch::Tensor Regal::loss(const Graph& graph, const Samples& samples, double entropy) {
-  RegalNetworkImpl::Logits logits = network_->forward(graph.features);
-  const auto [first, end] = decided(graph.layout);
-  logits = {logits.means.slice(0, first, end), logits.variances.slice(0, first, end)};
+  const RegalNetworkImpl::Logits logits = network_->forward(graph.features);
   torch::Tensor sum = torch::zeros({});
   for (size_t i = 0; i < samples.means.size(); ++i) {
-    const auto log_p =
-        log_probability(logits.means, samples.means[i].slice(0, first, end)).mean() +
-        log_probability(logits.variances, samples.variances[i].slice(0, first, end)).mean();
+    const auto log_p = log_probability(logits.means, samples.means[i]).mean() +
+                       log_probability(logits.variances, samples.variances[i]).mean();
     sum = sum - samples.advantages[static_cast<int64_t>(i)] * log_p;
   }
   return sum / static_cast<double>(samples.means.size()) -

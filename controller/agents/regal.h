@@ -1,7 +1,6 @@
 #pragma once
 
 #include <memory>
-#include <utility>
 #include <vector>
 
 #include "controller/agents/learner.h"
@@ -12,9 +11,6 @@
 namespace reverie {
 
 struct RegalOptions {
-  bool placement = true;   ///< decides distributions of affinities; otherwise they are the usual
-  bool scheduling = true;  ///< and of priorities
-  bool edges = true;       ///< the network sees them; false: GAS
   int evaluations = 300;   ///< of a run of BRKGA that gives a reward
   int batch = 8;           ///< graphs an update
   int samples = 8;         ///< decisions for each of them an update
@@ -26,8 +22,9 @@ struct RegalOptions {
 /// REGAL (Paliwal et al., "Reinforced Genetic Algorithm Learning for Optimizing Computation
 /// Graphs", ICLR 2020): a network reads a graph (regal_network.h) and says for each gene from which
 /// Beta distribution BRKGA draws its first population and its mutants. All that is decided for a
-/// graph is one decision; nothing follows it. Here it says how they differ from the usual ones,
-/// pipeline_bias; from uniform ones it learned nothing.
+/// graph is one decision; nothing follows it. Here it says how affinities differ from the usual
+/// ones, pipeline_bias; from uniform ones it learned nothing. Priorities stay uniform: in those of
+/// the paper there was nothing to learn (experiments/placement/README.md).
 ///
 /// It learns by REINFORCE. The reward of a decision is -c, c the cost that BRKGA reaches with it.
 /// What is learned from is the reward less the mean of the samples of the same graph, over their
@@ -58,8 +55,6 @@ class Regal : public PlacementLearner {
   Samples draw(Graph& graph);
   torch::Tensor loss(const Graph& graph, const Samples& samples, double entropy);
   void update(std::span<Graph> graphs);
-  /// The first of the genes that are decided, and the one after the last.
-  std::pair<int, int> decided(const GeneLayout& layout) const;
   GeneBias bias_of(const Graph& graph, const torch::Tensor& means,
                    const torch::Tensor& variances) const;
 

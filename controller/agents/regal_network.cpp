@@ -3,8 +3,6 @@
 #include <algorithm>
 #include <cmath>
 
-#include "core/base/error.h"
-
 namespace reverie {
 namespace {
 
@@ -30,22 +28,14 @@ Beta changed(const Beta& usual, const BetaClasses& classes) {
   return {mean * both, (1 - mean) * both};
 }
 
-RegalNetworkImpl::RegalNetworkImpl(int devices, bool edges, const RegalSizes& sizes)
+RegalNetworkImpl::RegalNetworkImpl(int devices, const RegalSizes& sizes)
     : devices_(devices),
-      edges_(edges),
       operators_(register_module("operators", torch::nn::Embedding(kOperatorNumbers, sizes.width))),
       input_(register_module("input", Linear(node_columns(devices), sizes.width))),
-      head_(register_module("change", Linear(sizes.width, (devices + 1) * kPair))),
+      head_(register_module("change", Linear(sizes.width, devices * kPair))),
       first_(register_module("first", torch::nn::ModuleList())),
       second_(register_module("second", torch::nn::ModuleList())),
       norms_(register_module("norms", torch::nn::ModuleList())) {
-  if (!edges) {
-    REVERIE_CHECK(sizes.width % 2 == 0);
-    Rng rng(0);
-    for (const char* way : {"forward", "backward"})
-      sequence_.emplace_back(*this, way, sizes.width, sizes.width / 2, rng);
-    return;
-  }
   for (int64_t round = 0; round < sizes.rounds; ++round) {
     first_->push_back(Linear(4 * sizes.width, sizes.width));
     second_->push_back(Linear(sizes.width, sizes.width));
@@ -56,12 +46,13 @@ RegalNetworkImpl::RegalNetworkImpl(int devices, bool edges, const RegalSizes& si
 void RegalNetworkImpl::begin_in_the_middle() {
   const torch::NoGradGuard guard;
   head_->weight.mul_(kFirstHead);
-  auto bias = head_->bias.view({devices_ + 1, kPair});
+  auto bias = head_->bias.view({devices_, kPair});
   bias.select(1, BetaClasses::kMiddleMean).fill_(kFirstBias);
   bias.select(1, BetaClasses::kMeans + BetaClasses::kMiddleVariance).fill_(kFirstBias);
 }
 
-torch::Tensor RegalNetworkImpl::passed(torch::Tensor states, const NodeFeatures& features) {
+torch::Tensor RegalNetworkImpl::states(const NodeFeatures& features) {
+  auto states = (input_(features.values) + operators_(features.operators)).relu();
   for (size_t round = 0; round < norms_->size(); ++round) {
     const auto read =
         torch::cat({states, evened_sum(features.inputs, states),
@@ -74,23 +65,10 @@ torch::Tensor RegalNetworkImpl::passed(torch::Tensor states, const NodeFeatures&
   return states;
 }
 
-torch::Tensor RegalNetworkImpl::states(const NodeFeatures& features) {
-  const auto states = (input_(features.values) + operators_(features.operators)).relu();
-  if (edges_) return passed(states, features);
-  RecurrentStates unused;
-  return torch::cat({sequence_[0].read(states, /*backward=*/false, unused),
-                     sequence_[1].read(states, /*backward=*/true, unused)},
-                    1);
-}
-
 RegalNetworkImpl::Logits RegalNetworkImpl::forward(const NodeFeatures& features) {
-  const auto rows = head_(states(features));
-  const auto affinities = rows.slice(1, 0, devices_ * kPair)
-                              .index_select(0, features.first_of_entity)
-                              .reshape({-1, kPair});
-  const auto priorities = rows.slice(1, devices_ * kPair).index_select(0, features.row);
-  const auto all = torch::cat({affinities, priorities});
-  return {all.slice(1, 0, BetaClasses::kMeans), all.slice(1, BetaClasses::kMeans)};
+  const auto pairs =
+      head_(states(features).index_select(0, features.first_of_entity)).reshape({-1, kPair});
+  return {pairs.slice(1, 0, BetaClasses::kMeans), pairs.slice(1, BetaClasses::kMeans)};
 }
 
 }  // namespace reverie

@@ -1,6 +1,5 @@
 #pragma once
 
-#include "controller/agents/lstm.h"
 #include "controller/agents/node_features.h"
 #include "worldmodel/network/torch.h"
 
@@ -29,23 +28,21 @@ struct RegalSizes {
   int64_t rounds = 4;  ///< of message passing; chosen
 };
 
-/// For each gene of GeneLayout, the classes of its distribution's mean and variance (REGAL: Paliwal
-/// et al., ICLR 2020).
+/// For each affinity of GeneLayout, the classes of its distribution's mean and variance (REGAL:
+/// Paliwal et al., ICLR 2020).
 ///
-/// - With edges: rounds of message passing with weights of their own,
-///   h' = norm(h + W2 relu(W1 [h, sum over inputs of h, sum over outputs of h, mean of the
-///   graph])), sums over the root of their number.
-/// - Without: an LSTM in both directions over the nodes in topological order ("graph as sequence").
-/// - Heads read the states: devices + 1 pairs of a mean and a variance. Affinities of an entity are
-///   those of its first node: over all of its nodes early operators, whose gradients run late, and
-///   late ones look alike. At first the middle classes are a little likelier than others.
+/// - Rounds of message passing with weights of their own, h' = norm(h + W2 relu(W1 [h, sum over
+///   inputs of h, sum over outputs of h, mean of the graph])), sums over the root of their number.
+/// - Heads read the states: a pair of a mean and a variance for each device. An entity has those of
+///   its first node: over all of its nodes early operators, whose gradients run late, and late ones
+///   look alike. At first the middle classes are a little likelier than others.
 class RegalNetworkImpl : public torch::nn::Module {
  public:
-  RegalNetworkImpl(int devices, bool edges, const RegalSizes& sizes = {});
+  explicit RegalNetworkImpl(int devices, const RegalSizes& sizes = {});
 
   struct Logits {
-    torch::Tensor means;      ///< [genes, kMeans]
-    torch::Tensor variances;  ///< [genes, kVariances]
+    torch::Tensor means;      ///< [affinities, kMeans]
+    torch::Tensor variances;  ///< [affinities, kVariances]
   };
   Logits forward(const NodeFeatures& features);
 
@@ -54,14 +51,11 @@ class RegalNetworkImpl : public torch::nn::Module {
 
  private:
   torch::Tensor states(const NodeFeatures& features);
-  torch::Tensor passed(torch::Tensor states, const NodeFeatures& features);
 
   int devices_;
-  bool edges_;
   torch::nn::Embedding operators_;
   torch::nn::Linear input_, head_;
   torch::nn::ModuleList first_, second_, norms_;
-  std::vector<LstmParameters> sequence_;  ///< both directions; empty with edges
 };
 TORCH_MODULE(RegalNetwork);
 

@@ -99,12 +99,11 @@ TEST(Regal, KnowsNothingAtFirst) {
   }
 }
 
-class RegalToys : public ::testing::TestWithParam<std::tuple<bool, bool>> {};
+class RegalToys : public ::testing::TestWithParam<bool> {};
 
 TEST_P(RegalToys, LearnWhichDeviceIsWorseAndBeatBrkgaWithFewEvaluations) {
-  const auto [memory, edges] = GetParam();
-  const Uneven toy(memory);
-  Regal regal(2, 1, {.edges = edges, .evaluations = 20});
+  const Uneven toy(/*memory=*/GetParam());
+  Regal regal(2, 1, {.evaluations = 20});
   Evaluator evaluator = toy.evaluator(12000);
   learn(regal, evaluator);
   EXPECT_EQ(evaluator.evaluations(), 12000);
@@ -118,21 +117,16 @@ TEST_P(RegalToys, LearnWhichDeviceIsWorseAndBeatBrkgaWithFewEvaluations) {
   EXPECT_LT(learned, 0.9 * plain);
 }
 
-INSTANTIATE_TEST_SUITE_P(All, RegalToys, ::testing::Combine(::testing::Bool(), ::testing::Bool()),
-                         [](const auto& one) {
-                           return std::string(std::get<0>(one.param) ? "memory" : "slow") +
-                                  (std::get<1>(one.param) ? "" : "_gas");
-                         });
+INSTANTIATE_TEST_SUITE_P(All, RegalToys, ::testing::Bool(),
+                         [](const auto& one) { return one.param ? "memory" : "slow"; });
 
-class RegalKinds : public ::testing::TestWithParam<const char*> {};
-
-TEST_P(RegalKinds, KeepBudgetsRepeatThemselvesAndAreKeptInFiles) {
+TEST(Regal, KeepsBudgetsRepeatsItselfAndIsKeptInFiles) {
   const Uneven toy(false, 4), other(true, 3);
   const TemporaryDirectory directory;
   const std::string path = directory / "regal.pt";
   std::vector<std::vector<double>> held;
   for (const uint64_t seed : {7, 7, 8}) {
-    const auto learner = learner_kind(GetParam()).make(2, seed);
+    const auto learner = learner_kind("regal").make(2, seed);
     Evaluator one = toy.evaluator(3700), second = other.evaluator(900);
     Evaluator* const both[] = {&one, &second};
     learner->learn(both);
@@ -141,7 +135,7 @@ TEST_P(RegalKinds, KeepBudgetsRepeatThemselvesAndAreKeptInFiles) {
     held.emplace_back();
     for (const auto& parameter : learner->module().parameters())
       held.back().push_back(parameter.sum().item<double>());
-    save_learner(path, GetParam(), 2, *learner);
+    save_learner(path, "regal", 2, *learner);
   }
   EXPECT_EQ(held[0], held[1]);
   EXPECT_NE(held[0], held[2]);
@@ -151,17 +145,13 @@ TEST_P(RegalKinds, KeepBudgetsRepeatThemselvesAndAreKeptInFiles) {
     EXPECT_EQ(parameter.sum().item<double>(), held[2][next++]);
 }
 
-TEST_P(RegalKinds, RefuseAnotherNumberOfDevices) {
+TEST(Regal, RefusesAnotherNumberOfDevices) {
   const Uneven toy(false);
   Evaluator evaluator = toy.evaluator(500);
-  const auto learner = learner_kind(GetParam()).make(3, 1);
+  const auto learner = learner_kind("regal").make(3, 1);
   EXPECT_THROW(learn(*learner, evaluator), InputError);
   EXPECT_THROW(learner->place(evaluator), InputError);
 }
-
-INSTANTIATE_TEST_SUITE_P(All, RegalKinds,
-                         ::testing::Values("regal", "regal_placement", "regal_scheduling", "gas"),
-                         [](const auto& one) { return std::string(one.param); });
 
 TEST(Regal, ABudgetIsChargedWithWhatBrkgaEvaluates) {
   const Uneven toy(false);
@@ -175,22 +165,16 @@ TEST(Regal, ABudgetIsChargedWithWhatBrkgaEvaluates) {
   }
 }
 
-TEST(Regal, AblationsLeaveTheOtherGenesAsTheyUsuallyAre) {
+TEST(Regal, DecidesAffinitiesAlone) {
   const Uneven toy(false);
   const GeneLayout layout(toy.graph, 2);
-  for (const bool placement : {true, false}) {
-    Regal regal(2, 1, {.placement = placement, .scheduling = !placement, .evaluations = 20});
-    Evaluator evaluator = toy.evaluator(12000);
-    learn(regal, evaluator);
-    const GeneBias bias = regal.expected(evaluator);
-    const GeneBias usual = pipeline_bias(evaluator.simulator(), evaluator.objective());
-    const auto is_usual = [&](int begin, int end) {
-      return std::equal(bias.alpha.begin() + begin, bias.alpha.begin() + end,
-                        usual.alpha.begin() + begin);
-    };
-    EXPECT_EQ(is_usual(0, layout.priority(0)), !placement);
-    EXPECT_EQ(is_usual(layout.priority(0), layout.genes()), placement);
-  }
+  Regal regal(2, 1, {.evaluations = 20});
+  Evaluator evaluator = toy.evaluator(1200);
+  learn(regal, evaluator);
+  const GeneBias bias = regal.expected(evaluator);
+  const GeneBias usual = pipeline_bias(evaluator.simulator(), evaluator.objective());
+  for (int gene = 0; gene < layout.genes(); ++gene)
+    EXPECT_EQ(bias.alpha[gene] == usual.alpha[gene], gene >= layout.priority(0));
 }
 
 }  // namespace
