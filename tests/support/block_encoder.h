@@ -20,6 +20,7 @@ class BlockEncoder : public Encoder {
 
   const EnvSpec& spec() const override { return spec_; }
   int latent() const override { return kLatent; }
+  torch::Tensor pool(const torch::Tensor& entities) override { return pool_(entities); }
   void to_device(torch::Device device) override { pool_->to(device); }
   torch::Device device() const override { return pool_->usual.device(); }
   void store(Checkpoint& checkpoint) const override {

@@ -6,6 +6,7 @@
 
 #include "core/base/error.h"
 #include "env/toy/toy_environment.h"
+#include "worldmodel/encoder/entity_latents.h"
 #include "worldmodel/encoder/graph_encoder.h"
 
 namespace reverie {
@@ -91,6 +92,61 @@ TEST_P(EncoderConformance, DoesNotDependOnTheBatch) {
   EXPECT_FALSE(torch::allclose(together.z[1], together.z[2], 1e-3, 1e-4));
   EXPECT_LT(together.entities.abs().max().item<float>(), 1);
   EXPECT_LT(together.z.abs().max().item<float>(), 1);
+}
+
+/// An episode of the toy, and with it what its states share.
+std::vector<Observation> walk(ToyEnvironment& toy, uint64_t seed, int steps) {
+  Rng rng(seed);
+  toy.reset(seed);
+  std::vector<Observation> states = {toy.observe()};
+  for (int step = 0; step < steps; ++step) {
+    const ActionMask mask = toy.mask();
+    const int primary = rng.below(2) == 0 ? ToyEnvironment::kEnlarge : ToyEnvironment::kSwap;
+    if (mask.total(primary) == 0) break;
+    toy.step(mask.choice(primary, static_cast<int>(rng.below(mask.total(primary)))));
+    states.push_back(toy.observe());
+  }
+  return states;
+}
+
+TEST_P(EncoderConformance, EntitiesThatStayAreEncodedOnce) {
+  ToyEnvironment toy(row_of_blocks(12));
+  const auto v = encoder(toy.spec());
+  for (uint64_t seed = 0; seed < 5; ++seed) {
+    EntityLatents latents(*v);
+    int64_t entities = 0;
+    for (const Observation& state : walk(toy, seed, 12)) {
+      const Observation* one[] = {&state};
+      const Latents shared = latents.encode(one), whole = v->encode(one);
+      EXPECT_TRUE(torch::allclose(shared.entities, whole.entities, 1e-4, 1e-5));
+      EXPECT_TRUE(torch::allclose(shared.z, whole.z, 1e-4, 1e-5));
+      EXPECT_TRUE(torch::equal(shared.neighbours, whole.neighbours));
+      entities += state.mask.entities;
+    }
+    EXPECT_LT(latents.encoded(), entities / 2);
+    EXPECT_GT(latents.encoded(), 12);
+  }
+}
+
+TEST_P(EncoderConformance, StatesOfSeveralSizesShareEntities) {
+  ToyEnvironment small(row_of_blocks(2)), large(row_of_blocks(9));
+  const auto v = encoder(small.spec());
+  std::vector<Observation> states = walk(small, 1, 4);
+  std::ranges::move(walk(large, 2, 4), std::back_inserter(states));
+  std::vector<const Observation*> all;
+  for (const Observation& state : states) all.push_back(&state);
+  EntityLatents latents(*v);
+  for (int again = 0; again < 2; ++again) {
+    const Latents shared = latents.encode(all), whole = v->encode(all);
+    EXPECT_TRUE(torch::allclose(shared.entities, whole.entities, 1e-4, 1e-5));
+    EXPECT_TRUE(torch::equal(shared.neighbours, whole.neighbours));
+  }
+  const int64_t encoded = latents.encoded();
+  latents.encode(all);
+  EXPECT_EQ(latents.encoded(), encoded);
+  latents.clear();
+  latents.encode(all);
+  EXPECT_EQ(latents.encoded(), 2 * encoded);
 }
 
 /// V sees a graph, not an array.

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <limits>
-#include <set>
 #include <vector>
 
 #include "core/base/error.h"
@@ -38,40 +37,6 @@ void check_widths(const Observation& observation, const EnvSpec& spec) {
   require(observation.action_features.size() ==
               observation.mask.counts.size() * spec.action_features.size(),
           "action_features");
-}
-
-/// Of each entity its neighbours as in Latents, ascending, without the padding.
-std::vector<std::vector<int32_t>> neighbours_of(const GraphFeatures& graph, int entities) {
-  std::vector<std::set<int32_t>> meet(static_cast<size_t>(graph.node_count()));
-  for (int e = 0; e < graph.edge_count(); ++e) {
-    const auto sender = static_cast<size_t>(graph.senders[e]);
-    meet[sender].insert({graph.node_entities[sender], graph.node_entities[graph.receivers[e]]});
-  }
-  std::vector<std::set<int32_t>> near(static_cast<size_t>(entities));
-  for (const auto& together : meet)
-    for (const int32_t entity : together)
-      for (const int32_t other : together)
-        if (other != entity) near[static_cast<size_t>(entity)].insert(other + 1);
-  std::vector<std::vector<int32_t>> lists;
-  for (const auto& of_entity : near) lists.emplace_back(of_entity.begin(), of_entity.end());
-  return lists;
-}
-
-/// [B, S, K] of the lists of B graphs.
-torch::Tensor pad_neighbours(const std::vector<std::vector<std::vector<int32_t>>>& graphs,
-                             int64_t entities) {
-  size_t most = 1;
-  for (const auto& graph : graphs)
-    for (const auto& list : graph) most = std::max(most, list.size());
-  auto padded =
-      torch::zeros({std::ssize(graphs), entities, static_cast<int64_t>(most)}, torch::kInt32);
-  int32_t* out = padded.data_ptr<int32_t>();
-  for (const auto& graph : graphs) {
-    for (size_t entity = 0; entity < graph.size(); ++entity)
-      std::copy(graph[entity].begin(), graph[entity].end(), out + entity * most);
-    out += static_cast<size_t>(entities) * most;
-  }
-  return padded;
 }
 
 /// Fills the tensors of a batch from front to back.
@@ -131,7 +96,7 @@ GraphBatch batch_graphs(std::span<const Observation* const> observations, const 
     check_widths(*observation, spec);
     nodes += observation->graph.node_count();
     edges += observation->graph.edge_count();
-    neighbours.push_back(neighbours_of(observation->graph, observation->mask.entities));
+    neighbours.push_back(neighbour_lists(observation->graph, observation->mask.entities));
   }
   const auto count = static_cast<int64_t>(observations.size());
   GraphBatch batch;
@@ -147,7 +112,7 @@ GraphBatch batch_graphs(std::span<const Observation* const> observations, const 
   batch.node_counts = torch::empty({count});
   batch.edge_counts = torch::empty({count});
   batch.entity_sizes = torch::zeros({count * entities});
-  batch.neighbours = pad_neighbours(neighbours, entities);
+  batch.neighbours = padded_neighbours(neighbours, entities);
   Filler filler(batch, entities);
   for (const Observation* observation : observations) filler.append(observation->graph);
   return batch;
@@ -182,7 +147,54 @@ std::vector<const T*> pointers(std::span<const T> values) {
   return result;
 }
 
+void sort_uniquely(std::vector<uint64_t>& values) {
+  std::ranges::sort(values);
+  const auto rest = std::ranges::unique(values);
+  values.erase(rest.begin(), rest.end());
+}
+
+uint64_t pair_of(int32_t first, int32_t second) {
+  return static_cast<uint64_t>(first) << 32 | static_cast<uint64_t>(second);
+}
+
 }  // namespace
+
+std::vector<std::vector<int32_t>> neighbour_lists(const GraphFeatures& graph, int entities) {
+  std::vector<uint64_t> users;  // a node with an entity where its value is
+  for (int e = 0; e < graph.edge_count(); ++e) {
+    users.push_back(pair_of(graph.senders[e], graph.node_entities[graph.senders[e]]));
+    users.push_back(pair_of(graph.senders[e], graph.node_entities[graph.receivers[e]]));
+  }
+  sort_uniquely(users);
+  std::vector<uint64_t> meet;  // an entity with a neighbour
+  for (size_t first = 0, end = 0; first < users.size(); first = end) {
+    while (end < users.size() && users[end] >> 32 == users[first] >> 32) ++end;
+    for (size_t i = first; i < end; ++i)
+      for (size_t j = first; j < end; ++j)
+        if (i != j)
+          meet.push_back(pair_of(static_cast<int32_t>(users[i]), static_cast<int32_t>(users[j])));
+  }
+  sort_uniquely(meet);
+  std::vector<std::vector<int32_t>> lists(static_cast<size_t>(entities));
+  for (const uint64_t pair : meet) lists[pair >> 32].push_back(static_cast<int32_t>(pair) + 1);
+  return lists;
+}
+
+torch::Tensor padded_neighbours(const std::vector<std::vector<std::vector<int32_t>>>& graphs,
+                                int64_t entities) {
+  size_t most = 1;
+  for (const auto& graph : graphs)
+    for (const auto& list : graph) most = std::max(most, list.size());
+  auto padded =
+      torch::zeros({std::ssize(graphs), entities, static_cast<int64_t>(most)}, torch::kInt32);
+  int32_t* out = padded.data_ptr<int32_t>();
+  for (const auto& graph : graphs) {
+    for (size_t entity = 0; entity < graph.size(); ++entity)
+      std::copy(graph[entity].begin(), graph[entity].end(), out + entity * most);
+    out += static_cast<size_t>(entities) * most;
+  }
+  return padded;
+}
 
 ObservationBatch ObservationBatch::to(torch::Device device) const {
   ObservationBatch moved = *this;

@@ -2,6 +2,7 @@
 
 #include <array>
 #include <span>
+#include <vector>
 
 #include "env/environment.h"
 #include "worldmodel/batch/latents.h"
@@ -57,6 +58,12 @@ struct ObservationBatch {
 ObservationBatch batch_observations(std::span<const Observation* const> observations,
                                     const EnvSpec& spec);
 ObservationBatch batch_observations(std::span<const Observation> observations, const EnvSpec& spec);
+
+/// Of each entity its neighbours as in Latents, ascending, without the padding.
+std::vector<std::vector<int32_t>> neighbour_lists(const GraphFeatures& graph, int entities);
+/// Latents::neighbours of the lists of B graphs.
+torch::Tensor padded_neighbours(const std::vector<std::vector<std::vector<int32_t>>>& graphs,
+                                int64_t entities);
 
 /// Masks of B observations.
 LatentMask batch_masks(std::span<const ActionMask* const> masks, const EnvSpec& spec);

@@ -53,6 +53,8 @@ class Encoder {
   virtual int latent() const = 0;
   /// Posterior means, in (-1, 1); on the encoder's device, without gradients.
   virtual Latents encode(const ObservationBatch& batch) = 0;
+  /// z of entities' latents [B, S, latent], without gradients.
+  virtual torch::Tensor pool(const torch::Tensor& entities) = 0;
   virtual void to_device(torch::Device device) = 0;
   virtual torch::Device device() const = 0;
   /// Adds everything that `load_encoder` needs, tensors under "encoder".

@@ -9,6 +9,7 @@
 #include "core/base/files.h"
 #include "core/base/hash.h"
 #include "worldmodel/batch/packer.h"
+#include "worldmodel/encoder/entity_latents.h"
 
 namespace reverie {
 namespace {
@@ -37,11 +38,15 @@ Latents encode_states(const EpisodeSource& data, Encoder& encoder,
                       const std::function<void(int)>& observe) {
   std::vector<int> all(data.state_count());
   std::iota(all.begin(), all.end(), 0);
+  EntityLatents shared(encoder);
   std::vector<Latents> latents;
   int done = 0;
   for (const auto& states : pack_states(data, all, kNodesAtOnce, kNodesAtOnce)) {
-    latents.push_back(
-        to_device(encoder.encode(load_states(data, states).to(encoder.device())), torch::kCPU));
+    std::vector<Observation> observations;
+    for (const int state : states) observations.push_back(data.state(state));
+    std::vector<const Observation*> pointers;
+    for (const Observation& one : observations) pointers.push_back(&one);
+    latents.push_back(to_device(shared.encode(pointers), torch::kCPU));
     done += static_cast<int>(states.size());
     if (observe) observe(done);
   }

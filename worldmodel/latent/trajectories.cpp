@@ -8,8 +8,6 @@
 namespace reverie {
 namespace {
 
-constexpr size_t kLatentsKept = size_t{1} << 16;
-
 torch::Tensor bool_tensor(const std::vector<char>& values) {
   auto tensor = torch::empty({static_cast<int64_t>(values.size())}, torch::kBool);
   std::copy(values.begin(), values.end(), tensor.data_ptr<bool>());
@@ -23,6 +21,7 @@ Trajectories::Trajectories(std::shared_ptr<Encoder> encoder, std::shared_ptr<Wor
     : encoder_(std::move(encoder)),
       world_(std::move(world)),
       spec_(std::move(spec)),
+      latents_(*encoder_),
       steps_(batch),
       terminated_(batch),
       truncated_(batch) {
@@ -30,8 +29,7 @@ Trajectories::Trajectories(std::shared_ptr<Encoder> encoder, std::shared_ptr<Wor
 }
 
 void Trajectories::begin(const std::vector<Observation>& seen) {
-  latents_
-      .clear();  // what is encoded beside a state moves its last bits: equal seeds, equal batches
+  latents_.clear();  // equal seeds, equal bits
   steps_.assign(steps_.size(), 0);
   terminated_.assign(steps_.size(), 0);
   truncated_.assign(steps_.size(), 0);
@@ -42,27 +40,15 @@ void Trajectories::begin(const std::vector<Observation>& seen) {
 
 EncodedStates Trajectories::see(const std::vector<Observation>& seen) {
   std::vector<const ActionMask*> masks;
-  for (const Observation& observation : seen) masks.push_back(&observation.mask);
+  std::vector<const Observation*> states;
+  for (const Observation& observation : seen) {
+    masks.push_back(&observation.mask);
+    states.push_back(&observation);
+  }
   torch::NoGradGuard guard;
   const auto device = world_->device();
   const LatentMask mask = batch_masks(masks, spec_);
-  return {to_device(latents_of(seen), device), to_device(mask, device)};
-}
-
-Latents Trajectories::latents_of(const std::vector<Observation>& seen) {
-  if (latents_.size() + seen.size() > kLatentsKept) latents_.clear();
-  std::vector<const Observation*> fresh;
-  for (const Observation& observation : seen)
-    if (latents_.try_emplace(observation.state_key).second) fresh.push_back(&observation);
-  if (!fresh.empty()) {
-    const Latents encoded = encoder_->encode(fresh);
-    for (size_t i = 0; i < fresh.size(); ++i)
-      latents_[fresh[i]->state_key] =
-          map_tensors(encoded, [&](const torch::Tensor& t) { return t[static_cast<int64_t>(i)]; });
-  }
-  std::vector<Latents> rows;
-  for (const Observation& observation : seen) rows.push_back(latents_.at(observation.state_key));
-  return stack(rows);
+  return {to_device(latents_.encode(states), device), to_device(mask, device)};
 }
 
 void Trajectories::count(int64_t b, bool terminated, bool truncated) {

@@ -2,10 +2,9 @@
 
 #include <cstdint>
 #include <memory>
-#include <unordered_map>
 #include <vector>
 
-#include "worldmodel/encoder/encoder.h"
+#include "worldmodel/encoder/entity_latents.h"
 #include "worldmodel/latent/latent_environment.h"
 #include "worldmodel/memory/world_model.h"
 
@@ -34,13 +33,11 @@ class Trajectories {
 
  private:
   EncodedStates see(const std::vector<Observation>& seen);
-  /// Encodes those whose keys are new since the beginning.
-  Latents latents_of(const std::vector<Observation>& seen);
 
   std::shared_ptr<Encoder> encoder_;
   std::shared_ptr<WorldModel> world_;
   EnvSpec spec_;
-  std::unordered_map<uint64_t, Latents> latents_;  // by state key
+  EntityLatents latents_;
   LatentState state_;
   LatentMask mask_;
   std::vector<int> steps_;
