@@ -1,16 +1,19 @@
 #include "controller/rounds/policy_agent.h"
 
 #include "controller/train/rollout.h"
+#include "worldmodel/encoder/entity_latents.h"
 
 namespace reverie {
 namespace {
 
 class PolicyAgent : public CollectAgent {
  public:
-  PolicyAgent(TrainedPolicy trained, uint64_t salt) : trained_(std::move(trained)), salt_(salt) {}
+  PolicyAgent(TrainedPolicy trained, uint64_t salt)
+      : trained_(std::move(trained)), latents_(*trained_.encoder), salt_(salt) {}
 
   std::string begin(const Environment&, Rng& rng) override {
     step_ = 0;
+    latents_.clear();  // equal episodes, equal bits
     rng_ = rng.fork(salt_);
     return "policy";
   }
@@ -19,7 +22,7 @@ class PolicyAgent : public CollectAgent {
     const int step = step_++;
     torch::NoGradGuard no_grad;
     WorldModel& world = *trained_.world;
-    const auto [latents, mask] = trained_.encoder->see({&observation, 1});
+    const auto [latents, mask] = latents_.see({&observation, 1});
     if (step == 0) state_ = world.begin(latents);
     state_.latents = latents;
     const auto to_go = torch::full({1}, time_to_go(step, env.spec().horizon)).to(world.device());
@@ -35,6 +38,7 @@ class PolicyAgent : public CollectAgent {
 
  private:
   TrainedPolicy trained_;
+  EntityLatents latents_;
   uint64_t salt_;
   Rng rng_{0};
   LatentState state_;

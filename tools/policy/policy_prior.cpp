@@ -50,7 +50,10 @@ const SeenState& seen_before(const Arrival& arrival) {
 }  // namespace
 
 PolicyPrior::PolicyPrior(TrainedPolicy trained, const EnvSpec& environment, int64_t most_actions)
-    : trained_(std::move(trained)), spec_(environment), most_actions_(most_actions) {
+    : trained_(std::move(trained)),
+      latents_(*trained_.encoder),
+      spec_(environment),
+      most_actions_(most_actions) {
   require_same_names(trained_.world->spec().env, spec_);
 }
 
@@ -63,7 +66,7 @@ std::vector<Advice> PolicyPrior::look(std::span<const Arrival> arrivals, WorkerP
 
 SeenState PolicyPrior::see(std::span<const Arrival> arrivals,
                            std::span<const Observation> observed) const {
-  const EncodedStates seen = trained_.encoder->see(observed);
+  const EncodedStates seen = latents_.see(observed);
   return {carry(arrivals, seen.latents), seen.mask};
 }
 

@@ -8,6 +8,7 @@
 #include "core/search/prior.h"
 #include "env/environment.h"
 #include "worldmodel/batch/latents.h"
+#include "worldmodel/encoder/entity_latents.h"
 
 namespace reverie {
 
@@ -37,6 +38,7 @@ class PolicyPrior : public MovePrior {
   std::vector<Advice> split(const SeenState& seen, const ActionPriors& priors) const;
 
   TrainedPolicy trained_;
+  mutable EntityLatents latents_;
   EnvSpec spec_;
   int64_t most_actions_;
 };

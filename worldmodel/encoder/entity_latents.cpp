@@ -197,6 +197,16 @@ void EntityLatents::keep(const torch::Tensor& latents) {
   encoded_ += latents.size(0);
 }
 
+EncodedStates EntityLatents::see(std::span<const Observation> observations) {
+  std::vector<const Observation*> states;
+  std::vector<const ActionMask*> masks;
+  for (const Observation& observation : observations) {
+    states.push_back(&observation);
+    masks.push_back(&observation.mask);
+  }
+  return {encode(states), to_device(batch_masks(masks, encoder_->spec()), encoder_->device())};
+}
+
 Latents EntityLatents::encode(std::span<const Observation* const> observations) {
   torch::NoGradGuard guard;
   if (filled_ > kMostKept) clear();

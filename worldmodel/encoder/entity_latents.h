@@ -19,6 +19,8 @@ class EntityLatents {
   /// As Encoder::encode, within rounding: what is encoded beside an entity moves its last bits.
   /// Equal calls since the beginning give equal bits.
   Latents encode(std::span<const Observation* const> observations);
+  /// The same with their masks.
+  EncodedStates see(std::span<const Observation> observations);
   /// As if nothing had been encoded.
   void clear();
 

@@ -39,16 +39,9 @@ void Trajectories::begin(const std::vector<Observation>& seen) {
 }
 
 EncodedStates Trajectories::see(const std::vector<Observation>& seen) {
-  std::vector<const ActionMask*> masks;
-  std::vector<const Observation*> states;
-  for (const Observation& observation : seen) {
-    masks.push_back(&observation.mask);
-    states.push_back(&observation);
-  }
   torch::NoGradGuard guard;
-  const auto device = world_->device();
-  const LatentMask mask = batch_masks(masks, spec_);
-  return {to_device(latents_.encode(states), device), to_device(mask, device)};
+  const EncodedStates states = latents_.see(seen);
+  return {to_device(states.latents, world_->device()), to_device(states.mask, world_->device())};
 }
 
 void Trajectories::count(int64_t b, bool terminated, bool truncated) {
