@@ -46,6 +46,14 @@ TEST(ValueRange, AProductIsNotKnownToBePositive) {
   EXPECT_EQ(range_of_y("a = Mul(c, c)\ny = Div(x, a)"), ValueRange::kUnknown);
 }
 
+/// The second one would take a terabyte.
+TEST(ValueRange, AnIdentityIsNotBuiltForIt) {
+  for (const int64_t extent : {3, 1 << 19})
+    EXPECT_EQ(range_of(*Weight::identity_kernel({DType::kFloat32, {extent, extent}})),
+              ValueRange::kNonNegative)
+        << extent;
+}
+
 TEST(ValueRange, InfinitiesAreHandedOn) {
   EXPECT_EQ(range_of_y("a = Reciprocal(x)\ny = Relu(a)"), ValueRange::kUnknown);
   EXPECT_EQ(range_of_y("y = Add(x, c)", "[inf]"), ValueRange::kUnknown);
