@@ -112,10 +112,11 @@ class Matcher {
   using Sink = std::function<void(const Embedding&)>;
 
   /// With `classes`, a tensor is a class of values, and any node that computes it may be matched.
-  explicit Matcher(const Graph& graph, const ValueClasses* classes = nullptr)
-      : graph_(graph), classes_(classes) {}
-  /// With an index of the operators that the rules seek anywhere; else all nodes are tried.
-  Matcher(const Graph& graph, const OperatorIndex& index) : graph_(graph), index_(&index) {}
+  /// With `index`, of the operators that the rules seek anywhere; else all nodes are tried.
+  explicit Matcher(const Graph& graph, const ValueClasses* classes = nullptr,
+                   const OperatorIndex* index = nullptr)
+      : graph_(graph), index_(index), classes_(classes) {}
+  Matcher(const Graph& graph, const OperatorIndex& index) : Matcher(graph, nullptr, &index) {}
   /// Every embedding in which `node` stands for source operator `op`, structure and plain attribute
   /// values checked; conditions are the caller's.
   void find(const MatchRule& rule, int op, NodeId node, const Filter& filter, const Sink& sink);

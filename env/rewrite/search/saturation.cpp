@@ -18,16 +18,18 @@ namespace {
 /// One e-graph, grown from a graph.
 class Round {
  public:
-  Round(SearchRun& run, const SaturationOptions& options, const Graph& start)
+  Round(SearchRun& run, const SaturationOptions& options, const RuleSet& rules, const Graph& start)
       : run_(run),
         options_(options),
         costs_(rewrite_state(run.start()).cost_model()),
         egraph_(start, costs_),
-        saturation_(egraph_, rewrite_state(run.start()).rules(), costs_, options,
-                    [this] { return must_extract(); }),
+        saturation_(egraph_, rules, costs_, options, [this] { return must_extract(); }),
         best_cost_(graph_cost(costs_, start)) {
     for (int32_t i = 0; i < egraph_.graph().node_capacity(); ++i) best_nodes_.push_back({i});
   }
+
+  /// Begins with another equal graph, too.
+  void add(const Graph& graph) { egraph_.add_equal(graph, costs_); }
 
   void saturate() {
     extract();
@@ -124,6 +126,50 @@ class Round {
   std::string extraction_ = "greedy";
 };
 
+/// E-graphs one after another, each from the best graph so far, while that gains and the limits
+/// left something out. The first one with further rules holds the start, too, since rules before
+/// may have replaced what these need. The solver comes where descent gains no more.
+class Rounds {
+ public:
+  Rounds(SearchRun& run, const search::Saturation& options)
+      : run_(run), options_(options), seconds_(options.solver_seconds) {}
+
+  void grow(const RuleSet& rules) {
+    const Graph& start = rewrite_state(run_.start()).graph();
+    report_->saturated = false;
+    for (int64_t number = 1; number <= options_.rounds && !run_.out_of_time(); ++number) {
+      Round round(run_, options_, rules, report_->rounds == 0 ? start : best_graph(run_));
+      if (number == 1 && report_->rounds > 0) round.add(start);
+      round.saturate();
+      const bool end = number == options_.rounds || round.saturated() || !round.gained();
+      if (options_.solve && end) round.solve(seconds_);
+      round.report(*report_);
+      cut_short_ = round.cut_short();
+      if (round.saturated() || !round.gained()) break;
+    }
+  }
+
+  void finish() {
+    if (!report_->saturated && !cut_short_ && !run_.out_of_time()) run_.out_of_budget();
+    run_.tell(report_);
+  }
+
+ private:
+  SearchRun& run_;
+  const search::Saturation& options_;
+  std::shared_ptr<SaturationReport> report_ = std::make_shared<SaturationReport>();
+  bool cut_short_ = false;
+  double seconds_;  // left to the solver
+};
+
+/// Those of the built-in rules that a set has.
+RuleSet builtin_part(const RuleSet& rules) {
+  RuleSet part;
+  for (int rule = 0; rule < rules.size(); ++rule)
+    if (RuleSet::builtin().find(rules.name(rule)) >= 0) part.add(rules[rule]);
+  return part;
+}
+
 }  // namespace
 
 std::string SaturationReport::sentence() const {
@@ -137,25 +183,14 @@ Json SaturationReport::json() const {
           {"classes", classes}, {"saturated", saturated},   {"extraction", extraction}};
 }
 
-/// E-graphs one after another, each from the best graph of the one before, while that gains and the
-/// limits left something out. The solver comes where descent gains no more.
 void search::Saturation::operator()(SearchRun& run) const {
   if (greedy_first) begin_greedily(run);
-  const auto report = std::make_shared<SaturationReport>();
-  bool cut_short = false;
-  double seconds = solver_seconds;
-  while (report->rounds < rounds && !run.out_of_time()) {
-    Round round(run, *this,
-                report->rounds == 0 ? rewrite_state(run.start()).graph() : best_graph(run));
-    round.saturate();
-    const bool last = report->rounds + 1 == rounds;
-    if (solve && (last || round.saturated() || !round.gained())) round.solve(seconds);
-    round.report(*report);
-    cut_short = round.cut_short();
-    if (round.saturated() || !round.gained()) break;
-  }
-  if (!report->saturated && !cut_short && !run.out_of_time()) run.out_of_budget();
-  run.tell(report);
+  const RuleSet& rules = rewrite_state(run.start()).rules();
+  const RuleSet builtin = builtin_part(rules);
+  Rounds rounds_so_far(run, *this);
+  if (builtin.size() > 0 && builtin.size() < rules.size()) rounds_so_far.grow(builtin);
+  rounds_so_far.grow(rules);
+  rounds_so_far.finish();
 }
 
 }  // namespace reverie

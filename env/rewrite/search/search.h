@@ -106,7 +106,8 @@ struct RuleLists {
 
 /// Equality saturation (Yang et al., "TENSAT", MLSys 2021): all graphs that the rules lead to, as
 /// far as the limits go, are held at once in an e-graph, and the best one is taken out of it, so
-/// that the order of rewrites does not matter. Conditions on uses are not looked at. There is no
+/// that the order of rewrites does not matter. Built-in rules come first; others join them when
+/// those gain no more, so that they only add. Conditions on uses are not looked at. There is no
 /// path: the result is the graph. An expansion is an iteration over all rules, a candidate a match
 /// applied; those of greedy search, the first best, come on top. Taken out bottom-up
 /// (select_bottom_up) and by descent (select_by_descent) from there and from the start; with

@@ -42,31 +42,46 @@ EGraph::Content EGraph::content(NodeId node) const {
 }
 
 EGraph::EGraph(const Graph& start, CostModel& cost_model) : nodes_(64, Key{this}, Key{this}) {
-  std::vector<ValueId> names(static_cast<size_t>(start.value_capacity()));
-  const auto keep = [&](NodeId from, NodeId to) {
-    for (size_t i = 0; i < start.outputs(from).size(); ++i)
-      names[static_cast<size_t>(start.outputs(from)[i].index)] = outputs(to)[i];
-  };
   for (const NodeId input : start.inputs()) {
     const ValueId value =
         graph_.add_input(start.input_name(input), start.type(start.output(input)));
     settle(graph_.producer(value), {});
-    keep(input, graph_.producer(value));
   }
-  for (const NodeId node : start.topological_order()) {
-    if (&start.op(node) == &input_op()) continue;
-    if (const WeightPtr& weight = start.weight(node)) {
+  const std::vector<ValueId> names = add_nodes(start, cost_model);
+  for (const GraphOutput& output : start.outputs())
+    graph_.add_output(output.name, names[static_cast<size_t>(output.value.index)]);
+}
+
+void EGraph::add_equal(const Graph& graph, CostModel& cost_model) {
+  const std::vector<ValueId> names = add_nodes(graph, cost_model);
+  REVERIE_CHECK_EQ(graph.outputs().size(), graph_.outputs().size());
+  for (size_t i = 0; i < graph.outputs().size(); ++i)
+    merge(graph_.outputs()[i].value, names[static_cast<size_t>(graph.outputs()[i].value.index)]);
+  rebuild();
+}
+
+/// The nodes of a graph with the same inputs; by value of it, what the value is here.
+std::vector<ValueId> EGraph::add_nodes(const Graph& from, CostModel& cost_model) {
+  std::vector<ValueId> names(static_cast<size_t>(from.value_capacity()));
+  const auto keep = [&](NodeId node, NodeId here) {
+    for (size_t i = 0; i < from.outputs(node).size(); ++i)
+      names[static_cast<size_t>(from.outputs(node)[i].index)] = outputs(here)[i];
+  };
+  REVERIE_CHECK_EQ(from.inputs().size(), graph_.inputs().size());
+  for (size_t i = 0; i < from.inputs().size(); ++i) keep(from.inputs()[i], graph_.inputs()[i]);
+  for (const NodeId node : from.topological_order()) {
+    if (&from.op(node) == &input_op()) continue;
+    if (const WeightPtr& weight = from.weight(node)) {
       keep(node, add_constant(weight));
       continue;
     }
     std::vector<ValueId> inputs;
-    for (const ValueId input : start.inputs(node))
+    for (const ValueId input : from.inputs(node))
       inputs.push_back(input.valid() ? names[static_cast<size_t>(input.index)] : input);
-    keep(node, add(start.op(node), inputs, start.shared_attributes(node), output_types(start, node),
-                   node_cost(cost_model, start, node)));
+    keep(node, add(from.op(node), inputs, from.shared_attributes(node), output_types(from, node),
+                   node_cost(cost_model, from, node)));
   }
-  for (const GraphOutput& output : start.outputs())
-    graph_.add_output(output.name, names[static_cast<size_t>(output.value.index)]);
+  return names;
 }
 
 NodeId EGraph::add(const OpSchema& op, std::span<const ValueId> inputs,

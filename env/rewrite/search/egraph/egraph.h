@@ -26,6 +26,8 @@ class EGraph : public ValueClasses {
  public:
   /// What `start` computes for its outputs, and its inputs. Equal nodes become one.
   EGraph(const Graph& start, CostModel& cost_model);
+  /// Adds a graph that computes the same outputs of the same inputs.
+  void add_equal(const Graph& graph, CostModel& cost_model);
   EGraph(const EGraph&) = delete;
   EGraph& operator=(const EGraph&) = delete;
 
@@ -84,6 +86,7 @@ class EGraph : public ValueClasses {
     bool operator()(const Content& a, NodeId b) const { return (*this)(a, egraph->content(b)); }
   };
 
+  std::vector<ValueId> add_nodes(const Graph& from, CostModel& cost_model);
   Content content(NodeId node) const;
   void settle(NodeId node, const Cost& cost);
   void forget(NodeId node);

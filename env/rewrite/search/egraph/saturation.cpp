@@ -39,6 +39,13 @@ bool intersect(const std::vector<ValueId>& a, const std::vector<ValueId>& b) {
   return false;
 }
 
+// Of one rule in one iteration so many matches are applied, more in a large graph, and it looks for
+// no more while several times as many wait: else rules that only rearrange fill the e-graph before
+// others had their turn.
+constexpr int64_t kLeastApplied = 50;
+constexpr int64_t kPlacesPerMatch = 8;
+constexpr int64_t kIterationsAhead = 10;
+
 /// The number at an index, computed where it is not known (0).
 template <class Compute>
 uint64_t remembered(std::vector<uint64_t>& known, int32_t index, const Compute& compute) {
@@ -56,69 +63,50 @@ Saturation::Saturation(EGraph& egraph, const RuleSet& rules, CostModel& cost_mod
       cost_model_(cost_model),
       options_(options),
       out_of_time_(std::move(out_of_time)),
-      program_(rules) {
+      most_applied_(std::max<int64_t>(kLeastApplied, egraph.node_count() / kPlacesPerMatch)),
+      program_(rules),
+      matches_(egraph, program_) {
   for (const MatchRule& rule : program_.rules()) roots_.push_back(roots_of(*rule.pattern));
 }
 
 bool Saturation::iterate() {
   match();
   ++iterations_;
-  std::stable_sort(found_.begin(), found_.end(),
-                   [](const Found& a, const Found& b) { return a.gain > b.gain; });
-  bool changed = false;
-  for (const Found& found : found_) {
-    if (full() || out_of_time_()) {
-      stopped_ = true;
-      break;
-    }
-    changed |= apply(found);
-  }
-  found_.clear();
+  const bool changed = apply_best();
   egraph_.rebuild();
-  saturated_ = !stopped_ && !changed;
-  return changed;
+  bool done = true;
+  bool done_for_now = true;
+  for (int rule = 0; rule < static_cast<int>(roots_.size()); ++rule) {
+    done &= matches_.done(rule);
+    done_for_now &= matches_.done(rule) || !takes_part(rule);
+  }
+  const bool nothing_new = found_.empty() && !changed;
+  saturated_ = nothing_new && done && !matches_.gave_up();
+  return !nothing_new || !done_for_now;
+}
+
+bool Saturation::takes_part(int rule) const {
+  return roots_[static_cast<size_t>(rule)].size() < 2 || iterations_ < options_.multi_iterations;
 }
 
 // --- Matching
 // -------------------------------------------------------------------------------------
 
 void Saturation::match() {
-  const std::vector<NodeId> changed = egraph_.take_changed();
-  std::vector<uint8_t> marked(static_cast<size_t>(egraph_.graph().node_capacity()), 0);
-  for (const NodeId node : changed) marked[static_cast<size_t>(node.index)] = 1;
+  matches_.note(egraph_.take_changed());
   parts_.clear();
-  tried_.assign(roots_.size(), 0);
-  Matcher matcher(egraph_.graph(), &egraph_);
-  for (const NodeId node : changed)
-    for (const MatchProgram::Anchor& anchor : program_.anchors(egraph_.graph().op(node))) {
-      const auto rule = static_cast<size_t>(anchor.rule);
-      if (roots_[rule].size() > 1 && iterations_ >= options_.multi_iterations) {
-        stopped_ = true;
-        continue;
-      }
-      // Each match is found once: at the first of its operators that stands for a changed node.
-      matcher.find(
-          program_.rules()[rule], anchor.op, node,
-          [&](int op, NodeId other) {
-            return may_try(rule) && egraph_.alive(other) &&
-                   (op >= anchor.op || !marked[static_cast<size_t>(other.index)]);
-          },
-          [&](const Embedding& embedding) { consider(anchor.rule, embedding); });
-      if (out_of_time_()) {
-        stopped_ = true;
-        return;
-      }
-    }
-}
-
-/// Whether another node may be looked at for the rule. Counts it.
-bool Saturation::may_try(size_t rule) {
-  constexpr int64_t kBetweenClocks = 256;
-  int64_t& tried = tried_[rule];
-  if (++tried % kBetweenClocks == 0 && out_of_time_()) tried = options_.match_limit + 1;
-  if (tried <= options_.match_limit) return true;
-  stopped_ = true;
-  return false;
+  std::vector<int64_t> missing(roots_.size(), kIterationsAhead * most_applied_);
+  for (const Found& found : found_) --missing[static_cast<size_t>(found.rule)];
+  for (int rule = 0; rule < static_cast<int>(roots_.size()) && !out_of_time_(); ++rule) {
+    if (!takes_part(rule)) continue;
+    const int64_t most_tries = matches_.tried() + options_.match_limit;
+    const int64_t most_found =
+        static_cast<int64_t>(found_.size()) + missing[static_cast<size_t>(rule)];
+    while (!matches_.done(rule) && matches_.tried() < most_tries &&
+           static_cast<int64_t>(found_.size()) < most_found)
+      matches_.look_on(rule, options_.match_limit, out_of_time_,
+                       [&](const Embedding& embedding) { consider(rule, embedding); });
+  }
 }
 
 /// The outputs of a node, and what they hold side by side: what comes out of them by splitting and
@@ -218,6 +206,23 @@ bool Saturation::is_loop(const Found& found) const {
       if (input.node < 0 && !input.absent() && name(input.index) == name(from)) return true;
   }
   return false;
+}
+
+/// Applies what was found, the cheapest results first, of each rule so many; the rest waits.
+bool Saturation::apply_best() {
+  std::stable_sort(found_.begin(), found_.end(),
+                   [](const Found& a, const Found& b) { return a.gain > b.gain; });
+  std::vector<int64_t> applied(roots_.size(), 0);
+  std::vector<Found> rest;
+  for (Found& found : found_) {
+    int64_t& of_rule = applied[static_cast<size_t>(found.rule)];
+    if (of_rule >= most_applied_ || full() || out_of_time_())
+      rest.push_back(std::move(found));
+    else if (apply(found))
+      ++of_rule;
+  }
+  found_ = std::move(rest);
+  return std::any_of(applied.begin(), applied.end(), [](int64_t count) { return count > 0; });
 }
 
 bool Saturation::apply(const Found& found) {

@@ -10,6 +10,7 @@
 #include "core/rules/instance.h"
 #include "core/rules/matcher.h"
 #include "env/rewrite/search/egraph/egraph.h"
+#include "env/rewrite/search/egraph/new_matches.h"
 #include "env/rewrite/search/egraph/saturation_options.h"
 
 namespace reverie {
@@ -20,13 +21,15 @@ namespace reverie {
 /// in graphs that nobody will choose.
 ///
 /// A pattern with several roots is matched by joining the matches of its parts on what they share.
+/// Of each rule so many matches are applied in an iteration, and the rest waits.
 class Saturation {
  public:
   Saturation(EGraph& egraph, const RuleSet& rules, CostModel& cost_model,
              const SaturationOptions& options, std::function<bool()> out_of_time);
 
   /// Finds what has become possible since the last iteration, applies it, cheapest results first,
-  /// until the limit of nodes is reached, and makes equal nodes one. False when that was nothing.
+  /// until the limit of nodes is reached, and makes equal nodes one. False when that was nothing
+  /// and nothing waits.
   bool iterate();
 
   int iterations() const { return iterations_; }
@@ -46,7 +49,8 @@ class Saturation {
   };
 
   void match();
-  bool may_try(size_t rule);
+  bool apply_best();
+  bool takes_part(int rule) const;
   void consider(int rule, const Embedding& embedding);
   const std::vector<ValueId>& parts_of(NodeId node);
   bool overlaps(int rule, const Embedding& embedding);
@@ -60,16 +64,16 @@ class Saturation {
   CostModel& cost_model_;
   const SaturationOptions& options_;
   std::function<bool()> out_of_time_;
+  const int64_t most_applied_;  // matches of one rule in one iteration
   MatchProgram program_;
+  NewMatches matches_;
   std::vector<std::vector<int>> roots_;                     // by rule
   std::unordered_map<NodeId, std::vector<ValueId>> parts_;  // during an iteration
   InstanceCache cache_;
   std::vector<uint64_t> node_signatures_;  // 0: not known
   std::vector<uint64_t> value_signatures_;
   std::unordered_set<uint64_t> seen_;
-  std::vector<Found> found_;
-  std::vector<int64_t> tried_;  // by rule: nodes in this iteration
-  bool stopped_ = false;        // some match was not looked for, or not applied
+  std::vector<Found> found_;  // and not applied yet
   int iterations_ = 0;
   int64_t applied_ = 0;
   bool saturated_ = false;

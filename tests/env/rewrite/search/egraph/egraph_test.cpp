@@ -132,6 +132,27 @@ TEST(EGraph, HoldsWhatItWasMadeFrom) {
   }
 }
 
+TEST(EGraph, HoldsEqualGraphs) {
+  const auto chain = [](const std::vector<const char*>& operators) {
+    Graph graph;
+    ValueId value = graph.add_input("x", kType);
+    for (const char* op : operators) value = graph.add(op, {value});
+    graph.add_output("y", value);
+    return graph;
+  };
+  OpCost cost({{"Relu", 9}});
+  const Graph start = chain({"Exp", "Relu"});
+  EGraph egraph(start, cost);
+  egraph.add_equal(chain({"Exp", "Tanh", "Abs"}), cost);
+  EXPECT_EQ(egraph.node_count(), 1 + 2 + 2);  // one Exp
+  EXPECT_EQ(egraph.class_count(), 1 + 3);
+  const Extraction extraction(egraph, std::numeric_limits<int64_t>::max());
+  const Graph best = extraction.build(select_bottom_up(extraction.problem()));
+  EXPECT_TRUE(isomorphic(best, chain({"Exp", "Tanh", "Abs"})));
+  egraph.add_equal(start, cost);
+  EXPECT_EQ(egraph.node_count(), 5);
+}
+
 TEST(EGraph, OutputsThatAreWeightsTakeFromALimitAlone) {
   constexpr int64_t kUnlimited = std::numeric_limits<int64_t>::max();
   OpCost cost({});

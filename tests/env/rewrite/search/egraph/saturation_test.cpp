@@ -216,6 +216,88 @@ TEST(Saturation, ARoundBeginsAtGreedysGraphWhereThatIsTheBest) {
   EXPECT_GT(report_of(many).rounds, 1) << "the first gains, though less than greedy search";
 }
 
+constexpr const char* kSwing = R"(
+rule swing
+match
+  s = Mul(a, b)
+  y = Mul(s, c)
+replace
+  t = Mul(b, c)
+  y = Mul(a, t)
+)";
+
+/// A product of 14 numbers can be computed in more than a million ways.
+TEST(Saturation, ARuleThatWouldFillTheEGraphLeavesRoomForOthers) {
+  const std::vector<std::string> ladder = {"Tanh", "Sigmoid", "Exp",  "Log",
+                                           "Sqrt", "Relu",    "Ceil", "Neg"};
+  std::string rules = kSwing;
+  std::map<std::string, int64_t> costs;
+  for (size_t i = 0; i + 1 < ladder.size(); ++i) {
+    rules += fmt::format("rule step_{}\nmatch\n  y = {}(x)\nreplace\n  y = {}(x)\n", i, ladder[i],
+                         ladder[i + 1]);
+    costs[ladder[i]] = 10;
+  }
+  Graph graph = testing::chains({{"Tanh"}});
+  ValueId product = graph.add_input("a", {DType::kFloat32, {4}});
+  for (int i = 0; i < 13; ++i) {
+    const ValueId factor = graph.add_input(fmt::format("b{}", i), {DType::kFloat32, {4}});
+    product = graph.add("Mul", {product, factor});
+  }
+  graph.add_output("product", product);
+  const RewriteState start = state(graph, rules, costs);
+  search::Saturation how;
+  how.rounds = 1;
+  how.node_limit = 1000;
+  const SearchResult result = saturate(start, how);
+  EXPECT_FALSE(report_of(result).saturated);
+  EXPECT_EQ(nanoseconds(result.initial_cost) - nanoseconds(result.best_cost), 10 - 1);
+}
+
+/// Built-in rules come first, by themselves; then all, from the best graph and the start.
+TEST(Saturation, FurtherRulesNeverMakeItWorse) {
+  const auto builtin_alone = builtin();
+  RuleSet all = *builtin_alone;
+  all.append(RuleSet::parse(kSwing, "test"));
+  const auto further = std::make_shared<const RuleSet>(std::move(all));
+  const auto cost = make_cost_model("roofline:t4");
+  search::Saturation how;
+  how.greedy_first = false;
+  how.node_limit = 80;
+  int cut = 0;
+  for (uint64_t seed = 1; seed <= 100; ++seed) {
+    const Graph graph = RandomGraph::make(seed, 20);
+    const SearchResult one = saturate(RewriteState(graph, builtin_alone, cost), how);
+    const SearchResult two = saturate(RewriteState(graph, further, cost), how);
+    EXPECT_LE(two.best_cost.runtime, one.best_cost.runtime) << seed;
+    EXPECT_GT(report_of(two).rounds, report_of(one).rounds) << seed;
+    cut += !report_of(two).saturated;
+  }
+  EXPECT_GT(cut, 10);
+}
+
+TEST(Saturation, FurtherRulesSeeWhatTheBuiltInOnesReplaced) {
+  const std::string fast = R"(
+rule fast
+match
+  s = Conv(x, w; activation = "none")
+  y = Relu(s)
+replace
+  y = Abs(x)
+)";
+  RuleSet rules = *builtin();
+  rules.append(RuleSet::parse(fast, "test"));
+  Graph graph;
+  const ValueId x = graph.add_input("x", {DType::kFloat32, {1, 4, 6, 6}});
+  const ValueId w = graph.add_constant(Weight::fill({DType::kFloat32, {4, 4, 1, 1}}, 1, "w"));
+  graph.add_output("y", graph.add("Relu", {graph.add("Conv", {x, w})}));
+  const auto cost = std::make_shared<OpCost>(std::map<std::string, int64_t>{{"Conv", 10}});
+  const RewriteState start(graph, std::make_shared<const RuleSet>(std::move(rules)), cost);
+  search::Saturation how;
+  how.greedy_first = false;
+  EXPECT_EQ(nanoseconds(saturate({graph, builtin(), cost}, how).best_cost), 10);
+  EXPECT_EQ(nanoseconds(saturate(start, how).best_cost), 1);
+}
+
 /// Fifty of Tanh -> Sigmoid -> Neg; the second iteration adds what pays.
 TEST(Saturation, WhatAnIterationAddedBeforeTheTimeEndedItCounts) {
   const RewriteState start = unary_state(std::vector(50, std::vector<std::string>{"Tanh"}));
