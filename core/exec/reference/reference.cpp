@@ -141,7 +141,7 @@ class Run {
     for (const NodeId node : order_) step(node);
     std::vector<Tensor> results;
     for (const ValueId value : wanted_) {
-      const Tensor& held = values_[static_cast<size_t>(value.index)];
+      const Tensor held = value_of(value);
       results.push_back(options_.cast_back ? held.cast(graph_.type(value).dtype) : held);
     }
     return results;
@@ -150,23 +150,28 @@ class Run {
  private:
   void step(NodeId node) {
     const OpSchema& op = graph_.op(node);
-    if (&op == &input_op()) return;
-    if (&op == &constant_op()) {
-      keep(graph_.output(node), weights_(*graph_.weight(node)));
-      return;
-    }
+    if (&op == &input_op() || &op == &constant_op()) return;
     if (&op == &opaque_op())
       throw InputError("operator {} cannot be run: it is carried through untouched",
                        graph_.attributes(node).text("op"));
     std::vector<Tensor> inputs;
     for (const ValueId input : graph_.inputs(node))
-      inputs.push_back(input.valid() ? values_[static_cast<size_t>(input.index)] : Tensor());
+      inputs.push_back(input.valid() ? value_of(input) : Tensor());
     std::vector<Tensor> results =
         run_kernel(op, graph_.attributes(node).at(0), inputs, options_.poison);
     if (observer_) observer_(node, results);
     for (size_t i = 0; i < results.size(); ++i)
       keep(graph_.outputs(node)[i], std::move(results[i]));
     for (const ValueId input : graph_.inputs(node)) release(input);
+  }
+
+  /// Weights come when they are needed first: a product that names its weights before what it
+  /// multiplies would hold those of all layers.
+  Tensor value_of(ValueId value) {
+    const Tensor& held = values_[static_cast<size_t>(value.index)];
+    const WeightPtr& weight = graph_.weight(graph_.producer(value));
+    if (weight != nullptr && !held.type().known()) keep(value, weights_(*weight));
+    return held;
   }
 
   void keep(ValueId value, Tensor tensor) {

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <set>
@@ -376,6 +377,29 @@ TEST(Reference, RunsGraphsInEitherPrecision) {
   EXPECT_EQ(results.at(0).type().dtype, DType::kFloat32);
   options.cast_back = false;
   EXPECT_EQ(ReferenceExecutor(options).run(graph, inputs).at(1).type().dtype, DType::kFloat64);
+}
+
+/// Whatever the order in which a product names its inputs.
+TEST(Reference, TakesWeightsWhenTheyAreNeeded) {
+  Graph graph;
+  ValueId x = graph.add_input("x", {DType::kFloat32, {9, 9}});
+  for (const char* name : {"first", "second"}) {
+    Tensor weight({DType::kFloat32, {9, 9}});
+    std::ranges::fill(weight.data<float>(), *name == 'f' ? 1.0F : 2.0F);
+    x = graph.add("MatMul", {graph.add_constant(Weight::dense(weight, name)), x});
+  }
+  graph.add_output("y", x);
+  std::vector<std::string> order;
+  ReferenceExecutor executor;
+  executor.observe([&](NodeId, std::vector<Tensor>&) { order.emplace_back("product"); });
+  Tensor input({DType::kFloat32, {9, 9}});
+  std::ranges::fill(input.data<float>(), 1.0F);
+  const Tensor inputs[] = {input};
+  executor.run(graph, inputs, [&](const Weight& weight) {
+    order.push_back(weight.name());
+    return weight.materialize();
+  });
+  EXPECT_EQ(order, (std::vector<std::string>{"first", "product", "second", "product"}));
 }
 
 TEST(Reference, FoldsConstantsInDouble) {
