@@ -1,6 +1,6 @@
 #include "core/onnx/copy.h"
 
-#include <fstream>
+#include <functional>
 #include <map>
 #include <string>
 
@@ -9,8 +9,11 @@
 #include "core/onnx/data_files.h"
 #include "core/onnx/external.h"
 #include "core/onnx/node_notes.h"
+#include "core/onnx/pending_file.h"
 #include "core/onnx/put_in_order.h"
 #include "core/onnx/tensors.h"
+#include "core/onnx/wire.h"
+#include "core/onnx/write_parsed.h"
 
 namespace reverie {
 namespace {
@@ -64,11 +67,12 @@ Renamed copy_weights(const fs::path& from, const ModelInfo& info, const fs::path
   return renamed;
 }
 
-/// The model in order, with its weights in files of other names; all else as it stands.
-onnx::ModelProto read_in_order(const fs::path& from, const Renamed& renamed) {
-  onnx::ModelProto model;
-  if (!model.ParseFromString(read_file(from.string())))
-    throw InputError("{}: was changed while it was read", from.string());
+/// Writes the model in order, with its weights in files of other names and what `change` makes of
+/// it; all else as it stands.
+void write_in_order(const fs::path& from, const Renamed& renamed, const fs::path& to,
+                    const std::function<void(onnx::ModelProto&)>& change = {}) {
+  const proto::InputFile file(from);
+  onnx::ModelProto model = with_context(from.string(), [&] { return proto::parse_model(file); });
   proto::put_in_order(&model);
   proto::visit_tensors(&model, [&](onnx::TensorProto* tensor) {
     const auto other = renamed.find(proto::location_of(*tensor));
@@ -76,7 +80,11 @@ onnx::ModelProto read_in_order(const fs::path& from, const Renamed& renamed) {
     for (auto& entry : *tensor->mutable_external_data())
       if (entry.key() == "location") entry.set_value(other->second);
   });
-  return model;
+  if (change) change(model);
+  proto::PendingFile written(to);
+  proto::write_parsed(model, file, to, written.stream());
+  written.finish();
+  written.commit();
 }
 
 }  // namespace
@@ -88,17 +96,17 @@ void copy_model(const fs::path& from, const ModelInfo& info, const fs::path& to)
   if (renamed.empty() && info.is_in_order)
     copy_aside(from, to);
   else
-    write_file(to.string(), read_in_order(from, renamed).SerializeAsString());
+    write_in_order(from, renamed, to);
 }
 
 void copy_model(const fs::path& from, const ModelInfo& info, const fs::path& to,
                 const ToldOfNodes& told) {
-  onnx::ModelProto model = read_in_order(from, copy_weights(from, info, to));
-  for (onnx::NodeProto& node : *model.mutable_graph()->mutable_node()) {
-    const auto known = told.values.find(proto::name_or_output(node));
-    proto::set_note(told.key, known == told.values.end() ? "" : known->second, &node);
-  }
-  write_file(to.string(), model.SerializeAsString());
+  write_in_order(from, copy_weights(from, info, to), to, [&](onnx::ModelProto& model) {
+    for (onnx::NodeProto& node : *model.mutable_graph()->mutable_node()) {
+      const auto known = told.values.find(proto::name_or_output(node));
+      proto::set_note(told.key, known == told.values.end() ? "" : known->second, &node);
+    }
+  });
 }
 
 }  // namespace reverie

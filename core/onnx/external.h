@@ -14,7 +14,8 @@
 namespace reverie::proto {
 
 /// A file that is read in pieces, from several threads. It stays readable when its name comes to
-/// mean another file.
+/// mean another file. It is not mapped: pages of a mapped file count as the program's memory, and
+/// where somebody shortens one, the program ends by a signal instead of saying so.
 class InputFile {
  public:
   /// InputError when it is no regular file or cannot be opened.

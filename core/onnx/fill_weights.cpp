@@ -1,19 +1,16 @@
 #include "core/onnx/fill_weights.h"
 
-#include <cerrno>
-#include <cstring>
-#include <fstream>
 #include <map>
 #include <set>
 #include <string>
 #include <vector>
 
 #include "core/base/error.h"
-#include "core/base/files.h"
 #include "core/exec/draw.h"
 #include "core/exec/reference/reference.h"
 #include "core/onnx/captures.h"
 #include "core/onnx/importer.h"
+#include "core/onnx/pending_file.h"
 #include "core/onnx/read_model.h"
 #include "core/onnx/tensors.h"
 #include "core/onnx/wire.h"
@@ -98,16 +95,6 @@ std::vector<proto::LargeTensor> replace_fills(const std::map<std::string, Tensor
   return filled;
 }
 
-void write(onnx::ModelProto model, const std::vector<proto::LargeTensor>& tensors,
-           const std::filesystem::path& path) {
-  AsideFile file(path.string());
-  std::ofstream stream(file.temporary(), std::ios::binary);
-  if (stream) proto::write_model(std::move(model), tensors, path, stream);
-  stream.close();
-  if (!stream) throw InputError("{}: cannot be written: {}", path.string(), std::strerror(errno));
-  file.commit();
-}
-
 }  // namespace
 
 int fill_weights(const std::filesystem::path& from, const std::filesystem::path& to, uint64_t seed,
@@ -118,7 +105,10 @@ int fill_weights(const std::filesystem::path& from, const std::filesystem::path&
   const std::map<std::string, Tensor> weights = drawn_weights(imported.graph, seed);
   const auto filled = replace_fills(weights, read.model.mutable_graph());
   proto::embed_external_data(read.model.mutable_graph(), read.files);
-  write(std::move(read.model), filled, to);
+  proto::PendingFile file(to);
+  proto::write_model(std::move(read.model), filled, to, file.stream());
+  file.finish();
+  file.commit();
   return static_cast<int>(weights.size());
 }
 

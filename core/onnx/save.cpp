@@ -1,20 +1,18 @@
 #include "core/onnx/save.h"
 
 #include <algorithm>
-#include <cerrno>
 #include <cstring>
-#include <fstream>
 #include <optional>
 #include <span>
 
 #include "core/base/error.h"
-#include "core/base/files.h"
 #include "core/ir/formula.h"
 #include "core/onnx/copy.h"
 #include "core/onnx/data_files.h"
 #include "core/onnx/library.h"
 #include "core/onnx/lower.h"
 #include "core/onnx/opset.h"
+#include "core/onnx/pending_file.h"
 #include "core/onnx/spell_out.h"
 #include "core/onnx/tensors.h"
 #include "core/onnx/unchanged.h"
@@ -24,32 +22,6 @@
 namespace reverie::proto {
 namespace {
 namespace fs = std::filesystem;
-
-/// A file that is removed unless it gets its name.
-class PendingFile {
- public:
-  explicit PendingFile(const fs::path& path)
-      : path_(path), file_(path.string()), stream_(file_.temporary(), std::ios::binary) {
-    if (!stream_)
-      throw InputError("{}: cannot be written: {}", path.string(), std::strerror(errno));
-  }
-
-  std::ofstream& stream() { return stream_; }
-  const fs::path& path() const { return path_; }
-  fs::path temporary() const { return file_.temporary(); }
-
-  void finish() {
-    stream_.close();
-    if (!stream_)
-      throw InputError("{}: cannot be written: {}", path_.string(), std::strerror(errno));
-  }
-  void commit() { file_.commit(); }
-
- private:
-  fs::path path_;
-  AsideFile file_;
-  std::ofstream stream_;
-};
 
 /// Weights smaller than this stay in the model even when others go outside.
 constexpr int64_t kSmallestExternal = 1024;

@@ -6,6 +6,7 @@
 #include <google/protobuf/wire_format_lite.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <memory>
 #include <ostream>
 #include <span>
@@ -47,10 +48,21 @@ constexpr uint32_t message_tag(int field) {
 }
 
 bool holds_other_data(const onnx::TensorProto& tensor) {
-  return tensor.has_data_location() || tensor.has_raw_data() || tensor.has_segment() ||
+  return tensor.data_location() == onnx::TensorProto::EXTERNAL || tensor.has_raw_data() ||
+         tensor.has_segment() ||
          tensor.float_data_size() + tensor.int32_data_size() + tensor.string_data_size() +
                  tensor.int64_data_size() + tensor.double_data_size() + tensor.uint64_data_size() >
              0;
+}
+
+/// Entries of external data that say what parse_model left in the file: the field that it is, and
+/// that the tensor itself said where its data lie.
+constexpr char kField[] = "reverie.field", kSaidDefault[] = "reverie.said_default";
+
+void set_entry(const std::string& key, const std::string& value, onnx::TensorProto* tensor) {
+  auto* entry = tensor->add_external_data();
+  entry->set_key(key);
+  entry->set_value(value);
 }
 
 class Parser {
@@ -134,26 +146,62 @@ class Parser {
     });
   }
 
-  bool tensor(onnx::TensorProto* tensor) {
-    if (is_small()) return whole(tensor);
+  /// Bytes of the file; nowhere where there are none.
+  struct Range {
     int offset = 0, length = 0;
-    const bool right = fields(tensor, [&](uint32_t tag) {
-      if (tag != message_tag(onnx::TensorProto::kRawDataFieldNumber)) return Field::kOther;
-      if (!read_length(&length)) return Field::kWrong;
-      offset = input_.CurrentPosition();
-      return input_.Skip(length) ? Field::kRead : Field::kWrong;
-    });
-    if (right && offset > 0) set_data(offset, length, tensor);
-    return right;
+  };
+
+  Field pass_over(Range* range) {
+    if (!read_length(&range->length)) return Field::kWrong;
+    range->offset = input_.CurrentPosition();
+    return input_.Skip(range->length) ? Field::kRead : Field::kWrong;
   }
 
-  void set_data(int offset, int length, onnx::TensorProto* tensor) const {
+  bool tensor(onnx::TensorProto* tensor) {
+    if (is_small()) return whole(tensor);
+    Range raw, floats;
+    const bool right = fields(tensor, [&](uint32_t tag) {
+      if (tag == message_tag(onnx::TensorProto::kRawDataFieldNumber)) return pass_over(&raw);
+      const bool is_floats = tag == message_tag(onnx::TensorProto::kFloatDataFieldNumber);
+      return is_floats && floats.offset == 0 ? pass_over(&floats) : Field::kOther;
+    });
+    if (!right || floats.length % static_cast<int>(sizeof(float)) != 0) return false;
+    if (floats.offset > 0) set_floats(floats, raw.offset == 0, tensor);
+    if (raw.offset > 0) set_raw(raw, tensor);
+    return true;
+  }
+
+  void set_raw(const Range& range, onnx::TensorProto* tensor) const {
     const bool is_number = size_of(dtype_of(tensor->data_type())) > 0;
-    if (length > kLargestParsed && is_number && !holds_other_data(*tensor))
-      return set_external(file_.path().filename().string(), offset, length, tensor);
+    if (is_number && may_leave(range, *tensor))
+      return leave(range, onnx::TensorProto::kRawDataFieldNumber, tensor);
     std::string& data = *tensor->mutable_raw_data();
-    data.resize(static_cast<size_t>(length));
-    file_.read(offset, std::as_writable_bytes(std::span(data)));
+    data.resize(static_cast<size_t>(range.length));
+    file_.read(range.offset, std::as_writable_bytes(std::span(data)));
+  }
+
+  /// Packed floats have the bytes of raw ones.
+  void set_floats(const Range& range, bool is_alone, onnx::TensorProto* tensor) const {
+    const bool is_float = tensor->data_type() == onnx::TensorProto::FLOAT;
+    if (is_alone && is_float && may_leave(range, *tensor))
+      return leave(range, onnx::TensorProto::kFloatDataFieldNumber, tensor);
+    google::protobuf::RepeatedField<float> floats;
+    floats.Resize(range.length / static_cast<int>(sizeof(float)), 0);
+    const std::span all(floats.mutable_data(), static_cast<size_t>(floats.size()));
+    file_.read(range.offset, std::as_writable_bytes(all));
+    floats.MergeFrom(tensor->float_data());
+    tensor->mutable_float_data()->Swap(&floats);
+  }
+
+  static bool may_leave(const Range& range, const onnx::TensorProto& tensor) {
+    return range.length > kLargestParsed && !holds_other_data(tensor);
+  }
+
+  void leave(const Range& range, int field, onnx::TensorProto* tensor) const {
+    const bool said_default = tensor->has_data_location();
+    set_external(file_.path().filename().string(), range.offset, range.length, tensor);
+    set_entry(kField, std::to_string(field), tensor);
+    if (said_default) set_entry(kSaidDefault, "", tensor);
   }
 
   static constexpr int kBuffer = 64 << 10;  // bytes
@@ -162,12 +210,6 @@ class Parser {
   io::CopyingInputStreamAdaptor adaptor_;
   io::CodedInputStream input_;
 };
-
-void set_entry(const std::string& key, const std::string& value, onnx::TensorProto* tensor) {
-  auto* entry = tensor->add_external_data();
-  entry->set_key(key);
-  entry->set_value(value);
-}
 
 /// Bytes of a field of so many bytes, whose number is below 16.
 int64_t field_bytes(int64_t length) {
@@ -212,6 +254,31 @@ onnx::ModelProto parse_model(const InputFile& file) {
   return model;
 }
 
+std::optional<DataLeft> take_data_left(const std::string& location, onnx::TensorProto* tensor) {
+  auto* entries = tensor->mutable_external_data();
+  int end = entries->size();
+  const bool said_default = end > 0 && entries->Get(end - 1).key() == kSaidDefault;
+  if (said_default) --end;
+  constexpr int kOwn = 4;  // location, offset, length, field
+  if (end < kOwn || entries->Get(end - 1).key() != kField ||
+      entries->Get(end - kOwn).value() != location)
+    return std::nullopt;
+  const auto number = [&](int at) { return std::atoll(entries->Get(at).value().c_str()); };
+  const DataLeft left{static_cast<int>(number(end - 1)), number(end - 3), number(end - 2)};
+  entries->DeleteSubrange(end - kOwn, entries->size() - end + kOwn);
+  tensor->clear_data_location();
+  if (said_default) tensor->set_data_location(onnx::TensorProto::DEFAULT);
+  return left;
+}
+
+void require_message(int64_t bytes, const std::filesystem::path& path) {
+  if (bytes > kLargestMessage)
+    throw InputError(
+        "{}: cannot be written: a model holds 2 GiB at most beside weights that lie in a file "
+        "of their own",
+        path.string());
+}
+
 void set_external(const std::string& location, int64_t offset, int64_t length,
                   onnx::TensorProto* tensor) {
   tensor->set_data_location(onnx::TensorProto::EXTERNAL);
@@ -225,11 +292,7 @@ void write_model(onnx::ModelProto model, const std::vector<LargeTensor>& tensors
   const std::unique_ptr<onnx::GraphProto> graph(model.release_graph());
   int64_t graph_bytes = bytes_of(*graph);
   for (const LargeTensor& tensor : tensors) graph_bytes += field_bytes(bytes_of(tensor));
-  if (bytes_of(model) + field_bytes(graph_bytes) > kLargestMessage)
-    throw InputError(
-        "{}: cannot be written: a model holds 2 GiB at most beside weights that lie in a file "
-        "of their own",
-        path.string());
+  require_message(bytes_of(model) + field_bytes(graph_bytes), path);
   io::OstreamOutputStream buffer(&stream);
   io::CodedOutputStream output(&buffer);
   bool written = model.SerializeToCodedStream(&output);

@@ -1,14 +1,13 @@
+#include "tests/support/peak_memory.h"
+
 #include <fcntl.h>
 #include <gtest/gtest.h>
-#include <sys/resource.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <filesystem>
 #include <string>
 #include <vector>
 
-#include "core/base/error.h"
 #include "core/base/sanitized.h"
 #include "tests/support/temporary_directory.h"
 
@@ -25,16 +24,8 @@ namespace {
   _exit(127);
 }
 
-/// Bytes that the program had in memory at most.
 int64_t peak_of(const std::vector<std::string>& arguments) {
-  const pid_t child = fork();
-  if (child == 0) become(arguments);
-  int status = 0;
-  rusage usage = {};
-  REVERIE_CHECK(wait4(child, &status, 0, &usage) == child);
-  EXPECT_EQ(status, 0) << arguments[0];
-  constexpr int64_t kKibibyte = 1024;
-  return usage.ru_maxrss * kKibibyte;
+  return peak_memory_of([&] { become(arguments); });
 }
 
 /// What a network's weights cost in memory, as parts of their size: `light` has the same nodes, but

@@ -3,6 +3,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <numeric>
+#include <vector>
+
 #include "core/base/files.h"
 #include "core/onnx/export.h"
 #include "core/onnx/import.h"
@@ -141,6 +144,41 @@ TEST_F(Copy, AnUnchangedModelIsPutInOrder) {
   onnx::ModelProto imported;
   ASSERT_TRUE(imported.ParseFromString(written(model, folder_)));
   EXPECT_EQ(imported.opset_import_size(), 2);
+}
+
+/// Byte by byte what Protobuf writes that holds them all.
+TEST_F(Copy, LargeTensorsOfAModelThatIsPutInOrderStayAsTheyAre) {
+  onnx::ModelProto model = parse(R"(<ir_version: 8, producer_name: "p", opset_import: ["" : 13]>
+      g (float[80, 80] x) => (float[80, 80] y) {
+        c = Constant()  a = MatMul(x, raw)  b = MatMul(a, floats)  d = MatMul(b, said)  y = Add(d, c)
+      })");
+  std::vector<float> values(80 * 80);
+  std::iota(values.begin(), values.end(), 0.5F);
+  model.mutable_graph()->clear_initializer();
+  model.mutable_graph()->set_doc_string("behind the initializers");
+  const auto declare = [&](const std::string& name, onnx::TensorProto* tensor) {
+    proto::write_type({DType::kFloat32, {80, 80}}, name, tensor);
+    tensor->set_doc_string("behind the data");
+    if (name == "floats")
+      tensor->mutable_float_data()->Add(values.begin(), values.end());
+    else
+      tensor->set_raw_data(values.data(), values.size() * sizeof(float));
+    if (name == "said") tensor->set_data_location(onnx::TensorProto::DEFAULT);
+  };
+  for (const char* name : {"raw", "floats", "said"})
+    declare(name, model.mutable_graph()->add_initializer());
+  onnx::AttributeProto* value = model.mutable_graph()->mutable_node(0)->add_attribute();
+  value->set_name("value");
+  value->set_type(onnx::AttributeProto::TENSOR);
+  declare("", value->mutable_t());
+  const std::string in_order = model.SerializeAsString();
+  model.mutable_graph()->mutable_node()->SwapElements(1, 2);
+  const fs::path path = folder_ / "model.onnx", out = folder_ / "out.onnx";
+  write_message(model, path);
+  for (const fs::path& to : {out, path}) {
+    copy_model(path, import_onnx(path).info, to, {"place", {}});
+    EXPECT_EQ(read_file(to), in_order);
+  }
 }
 
 TEST_F(Copy, SymbolicDimensionsAndShapesDoNotChangeAModel) {

@@ -4,6 +4,7 @@
 #include <sys/stat.h>
 
 #include <algorithm>
+#include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <sstream>
@@ -89,6 +90,53 @@ TEST_F(LargeTensors, AreLeftInTheFile) {
   EXPECT_FALSE(w.has_raw_data());
   EXPECT_EQ(w.data_location(), onnx::TensorProto::EXTERNAL);
   EXPECT_LT(model.ByteSizeLong(), 500u);
+}
+
+TEST_F(LargeTensors, AreLeftInTheFileHoweverTheyAreStored) {
+  const std::string raw = product().graph().initializer(0).raw_data();
+  onnx::ModelProto floats = product(), said = product();
+  onnx::TensorProto* w = floats.mutable_graph()->mutable_initializer(0);
+  w->clear_raw_data();
+  w->mutable_float_data()->Resize(kSide * kSide, 0);
+  std::memcpy(w->mutable_float_data()->mutable_data(), raw.data(), raw.size());
+  said.mutable_graph()->mutable_initializer(0)->set_data_location(onnx::TensorProto::DEFAULT);
+  for (const onnx::ModelProto& model : {floats, said}) {
+    testing::write_message(model, path_);
+    EXPECT_LT(proto::parse_model(proto::InputFile(path_)).ByteSizeLong(), 500u);
+    const WeightPtr weight = weight_of(import_onnx(path_).graph);
+    ASSERT_NE(weight, nullptr);
+    EXPECT_EQ(weight->identity(), Weight::dense(random_matrix())->identity());
+  }
+}
+
+/// A field of bytes.
+std::string field(int number, const std::string& content) {
+  std::string field(1, static_cast<char>(number << 3 | 2));
+  size_t length = content.size();
+  for (; length >= 128; length >>= 7) field += static_cast<char>(length | 128);
+  return field + static_cast<char>(length) + content;
+}
+
+TEST_F(LargeTensors, OfFloatsInTwoPartsAreReadInTheirOrder) {
+  constexpr int kHalf = 8000;
+  onnx::TensorProto first, second, rest;
+  first.mutable_float_data()->Resize(kHalf, 1);
+  second.mutable_float_data()->Resize(kHalf, 2);
+  rest.set_name("w");
+  rest.add_dims(2 * kHalf);
+  rest.set_data_type(onnx::TensorProto::FLOAT);
+  const onnx::ModelProto model = testing::parse(R"(<ir_version: 8, opset_import: ["" : 13]>
+      g (float[16000] x) => (float[16000] y) { y = Add(x, w) })");
+  const std::string tensor =
+      first.SerializeAsString() + second.SerializeAsString() + rest.SerializeAsString();
+  std::ofstream(path_, std::ios::binary)
+      << model.SerializeAsString()
+      << field(onnx::ModelProto::kGraphFieldNumber,
+               field(onnx::GraphProto::kInitializerFieldNumber, tensor));
+  const onnx::TensorProto w = proto::parse_model(proto::InputFile(path_)).graph().initializer(0);
+  ASSERT_EQ(w.float_data_size(), 2 * kHalf);
+  EXPECT_EQ(w.float_data(kHalf - 1), 1);
+  EXPECT_EQ(w.float_data(kHalf), 2);
 }
 
 TEST_F(LargeTensors, HaveTheValuesAndTheIdentityOfOnesInMemory) {
