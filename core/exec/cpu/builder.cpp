@@ -95,7 +95,10 @@ void Builder::add_constant(NodeId node) {
   Slot slot = fresh(plain_desc(weight->type()));
   Buffer& buffer = buffers[static_cast<size_t>(slot.buffer)];
   buffer.constant = true;
-  if (weights_ != nullptr) buffer.tensor = (*weights_)(*weight);
+  if (options_.free_layouts && weight->is_fill())
+    buffer.fill = weight;
+  else if (weights_ != nullptr)
+    buffer.tensor = (*weights_)(*weight);
   define(graph_.output(node), slot);
 }
 
@@ -185,7 +188,13 @@ Slot Builder::to_overwrite(ValueId value, const Desc& desc, NodeId node) {
 }
 
 Slot Builder::converted(const Slot& slot, const Desc& desc) {
-  return same_layout(slot.desc, desc) ? Slot{slot.buffer, desc} : copied(slot, desc);
+  if (same_layout(slot.desc, desc)) return {slot.buffer, desc};
+  const WeightPtr fill = buffers[static_cast<size_t>(slot.buffer)].fill;
+  if (fill == nullptr) return copied(slot, desc);
+  const Slot result = fresh(desc);
+  buffers.back().constant = true;
+  buffers.back().fill = fill;
+  return result;
 }
 
 Slot Builder::copied(const Slot& slot, const Desc& desc) {
@@ -196,7 +205,7 @@ Slot Builder::copied(const Slot& slot, const Desc& desc) {
 }
 
 Slot Builder::fresh(const Desc& desc) {
-  buffers.push_back({.bytes = desc.get_size(), .constant = false, .tensor = {}});
+  buffers.push_back({.bytes = desc.get_size(), .constant = false, .tensor = {}, .fill = {}});
   return {static_cast<int>(buffers.size()) - 1, desc};
 }
 

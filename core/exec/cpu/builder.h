@@ -41,7 +41,8 @@ struct Step {
 struct Buffer {
   size_t bytes = 0;
   bool constant = false;
-  Tensor tensor;  ///< of a weight; empty otherwise
+  Tensor tensor;   ///< of a weight; empty otherwise
+  WeightPtr fill;  ///< every element is that of this one, in whatever layout; for timing alone
 };
 
 dnnl::engine& engine();

@@ -34,6 +34,24 @@ Tensor bytes_tensor(size_t bytes) {
   return Tensor({DType::kUInt8, {static_cast<int64_t>(std::max<size_t>(bytes, 1))}});
 }
 
+Tensor constant_tensor(const Buffer& buffer) {
+  if (buffer.tensor.type().known()) return buffer.tensor;
+  if (buffer.fill == nullptr) return bytes_tensor(buffer.bytes);
+  const DType dtype = buffer.fill->type().dtype;
+  const int64_t count = static_cast<int64_t>(buffer.bytes) / size_of(dtype);
+  return Weight::constant({dtype, {count}}, buffer.fill->fill_value())->materialize();
+}
+
+/// By buffer: whether a step or an output is there.
+std::vector<bool> used_buffers(const Builder& builder) {
+  std::vector<bool> used(builder.buffers.size(), false);
+  for (const Slot& slot : builder.outputs) used[static_cast<size_t>(slot.buffer)] = true;
+  for (const Step& step : builder.steps)
+    for (const auto& argument : step.arguments)
+      used[static_cast<size_t>(argument.slot.buffer)] = true;
+  return used;
+}
+
 }  // namespace
 
 struct CpuPlan::Impl {
@@ -120,11 +138,10 @@ std::vector<Lifetime> CpuPlan::Impl::lifetimes(const Builder& builder,
 void CpuPlan::Impl::place(const Builder& builder) {
   memory.assign(builder.buffers.size(), nullptr);
   constants.resize(builder.buffers.size());
+  const std::vector<bool> used = used_buffers(builder);
   for (size_t i = 0; i < memory.size(); ++i) {
-    const Buffer& buffer = builder.buffers[i];
-    if (!buffer.constant) continue;
-    const bool given = buffer.tensor.type().known();
-    constants[i] = given ? buffer.tensor : bytes_tensor(buffer.bytes);
+    if (!builder.buffers[i].constant || !used[i]) continue;
+    constants[i] = constant_tensor(builder.buffers[i]);
     memory[i] = constants[i].bytes().data();
   }
   std::vector<int> blocks;
