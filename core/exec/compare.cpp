@@ -115,9 +115,8 @@ Outputs run_by(const RunGraph& run_graph, const Graph& graph, const DrawPlan& pl
   const auto weights = [&](const Weight& weight) {
     if (weight.is_small() || !redraw || (declared && !weight.is_fill()))
       return weight.materialize();
-    const Tensor drawn = draw(weight.type(), plan.weight(weight.identity()),
-                              rng.fork(hash_combine(2, weight.identity())));
-    return declared ? drawn.cast(weight.type().dtype) : drawn;
+    return draw_weight(weight.type(), plan.weight(weight.identity()),
+                       rng.fork(hash_combine(2, weight.identity())));
   };
   std::vector<Tensor> results = run_graph(graph, inputs, weights);
   Outputs outputs;

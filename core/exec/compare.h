@@ -62,7 +62,8 @@ struct Agreement {
 /// with variance 2 / fan-in where it is a filter, 1 / fan-in where it is a matrix, 1 otherwise; in
 /// [0.5, 1.5] where the original takes its root or logarithm, or divides by it, then in every other
 /// set of inputs with both signs; smaller where the original would otherwise leave the range of
-/// numbers. The candidate has no say in that: it must hold wherever the original does. Graph
+/// numbers. They are numbers of the weight's type. The candidate has no say in that: it must hold
+/// wherever the original does. Graph
 /// inputs: floats as weights without a role; integers below the extent of the table that they
 /// index, {0, 1} where they are masks or only moved, else as they are computed with.
 ///

@@ -87,4 +87,7 @@ class DrawPlan {
 Tensor draw(const TensorType& type, const DrawRole& role, Rng rng,
             Extremes extremes = Extremes::kNone);
 
+/// The same as a file holds it: floats rounded to their type.
+Tensor draw_weight(const TensorType& type, const DrawRole& role, Rng rng);
+
 }  // namespace reverie

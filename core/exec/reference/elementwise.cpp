@@ -414,8 +414,8 @@ std::vector<KernelRow> unary_kernels() {
           {"Asinh", map_real<area_sine>},
           {"Acosh", map_real<area_cosine>},
           {"Atanh", map_real<area_tangent>},
-          {"Identity", pass_through, true},
-          {"Dropout", pass_through, true}};
+          {"Identity", pass_through, KernelRow::Takes::kAny},
+          {"Dropout", pass_through, KernelRow::Takes::kAny}};
 }
 
 std::vector<KernelRow> binary_kernels() {

@@ -14,6 +14,7 @@
 /// Kernels of the reference executor. Most compute on three carrier types: double for every
 /// floating type, int64 for every integer type, and bool; the executor widens and narrows around
 /// them. Kernels that move elements, and those for which types differ, take tensors as they are.
+/// Products take floats as they are, too, and widen a large one in parts.
 namespace reverie::reference {
 
 struct KernelCall {
@@ -35,7 +36,11 @@ struct KernelCall {
 struct KernelRow {
   std::string_view op;
   std::vector<Tensor> (*run)(const KernelCall&);
-  bool any_type = false;  ///< takes tensors of any element type, as they are
+  enum class Takes : uint8_t {
+    kCarriers,
+    kAny,     ///< tensors of any element type, as they are
+    kFloats,  ///< the same of floating types; other carriers
+  } takes = Takes::kCarriers;
 };
 
 std::vector<KernelRow> unary_kernels();
@@ -109,6 +114,10 @@ struct Gemm {
 };
 void gemm(const Gemm& sizes, const double* a, const double* b, double* c);
 void gemm(const Gemm& sizes, const int64_t* a, const int64_t* b, int64_t* c);
+/// Of floating tensors from an element on. One of them need not be double: a part of it at a time
+/// is widened.
+void gemm(const Gemm& sizes, const Tensor& a, int64_t a_from, const Tensor& b, int64_t b_from,
+          double* c);
 
 /// Applies none, relu, sigmoid or tanh in place. Integers know none and relu.
 void activate(std::string_view activation, std::span<double> values);

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <type_traits>
 
 #include "core/exec/reference/indexing.h"
 #include "core/exec/reference/kernels.h"
@@ -25,10 +26,33 @@ void add_scaled(Tensor& result, const Tensor& value, double scale) {
 
 template <typename T>
 void epilogue(const KernelCall& call, Tensor& result, double bias_scale) {
-  if (call.has_input(kBias)) add_scaled<T>(result, call.inputs[kBias], bias_scale);
-  if (call.has_input(kResidual)) add_scaled<T>(result, call.inputs[kResidual], 1);
+  const DType carrier = result.type().dtype;
+  if (call.has_input(kBias)) add_scaled<T>(result, call.inputs[kBias].cast(carrier), bias_scale);
+  if (call.has_input(kResidual)) add_scaled<T>(result, call.inputs[kResidual].cast(carrier), 1);
   activate(call.attributes.text("activation"), result.data<T>());
 }
+
+/// What is multiplied, as T; but a large tensor of floats, of which gemm widens a part at a time.
+template <typename T>
+struct Factors {
+  explicit Factors(const KernelCall& call) : a(call.inputs[kA]), b(call.inputs[kB]) {
+    if constexpr (std::is_same_v<T, double>) {
+      constexpr int64_t kLarge = 1 << 20;
+      const bool is_a_larger = a.elements() > b.elements();
+      Tensor &larger = is_a_larger ? a : b, &smaller = is_a_larger ? b : a;
+      smaller = smaller.cast(DType::kFloat64);
+      if (larger.elements() <= kLarge) larger = larger.cast(DType::kFloat64);
+    }
+  }
+  void multiply(const Gemm& sizes, int64_t a_from, int64_t b_from, T* c) const {
+    if constexpr (std::is_same_v<T, double>)
+      gemm(sizes, a, a_from, b, b_from, c);
+    else
+      gemm(sizes, a.data<T>().data() + a_from, b.data<T>().data() + b_from, c);
+  }
+
+  Tensor a, b;
+};
 
 /// How the last two axes are read.
 struct Reading {
@@ -61,21 +85,20 @@ Tensor multiply(const KernelCall& call, const Reading& reading = {}) {
                    .ldb = std::max<int64_t>(b.back(), 1),
                    .ldc = std::max<int64_t>(columns, 1),
                    .alpha = reading.alpha};
-  const T* left = call.inputs[kA].data<T>().data();
-  const T* right = call.inputs[kB].data<T>().data();
+  const Factors<T> factors(call);
   T* out = result.data<T>().data();
   for_each_run(batch, {broadcast_strides(batch_a, batch), broadcast_strides(batch_b, batch)},
                [&](const Run& run) {
                  for (int64_t i = 0; i < run.count; ++i)
-                   gemm(sizes, left + (run.offsets[0] + i * run.steps[0]) * rows * inner,
-                        right + (run.offsets[1] + i * run.steps[1]) * inner * columns,
-                        out + (run.first + i) * rows * columns);
+                   factors.multiply(sizes, (run.offsets[0] + i * run.steps[0]) * rows * inner,
+                                    (run.offsets[1] + i * run.steps[1]) * inner * columns,
+                                    out + (run.first + i) * rows * columns);
                });
   return result;
 }
 
 std::vector<Tensor> matmul(const KernelCall& call) {
-  return visit_number(call.inputs[kA].type().dtype, [&](auto zero) {
+  return visit_number(call.outputs[0].dtype, [&](auto zero) {
     using T = decltype(zero);
     Tensor result = multiply<T>(call);
     epilogue<T>(call, result, 1);
@@ -91,7 +114,7 @@ std::vector<Tensor> fused_matmul(const KernelCall& call) {
 }
 
 std::vector<Tensor> general_product(const KernelCall& call) {
-  return visit_number(call.inputs[kA].type().dtype, [&](auto zero) {
+  return visit_number(call.outputs[0].dtype, [&](auto zero) {
     using T = decltype(zero);
     Tensor result = call.new_output();
     const Shape& a = call.inputs[kA].shape();
@@ -99,18 +122,18 @@ std::vector<Tensor> general_product(const KernelCall& call) {
     const bool trans_a = call.attributes.integer("transA") != 0;
     const bool trans_b = call.attributes.integer("transB") != 0;
     const auto lead = [](int64_t extent) { return std::max<int64_t>(extent, 1); };
-    gemm({.rows = result.shape()[0],
-          .columns = result.shape()[1],
-          .inner = a[trans_a ? 0 : 1],
-          .trans_a = trans_a,
-          .trans_b = trans_b,
-          .lda = lead(a[1]),
-          .ldb = lead(b[1]),
-          .ldc = lead(result.shape()[1]),
-          .alpha = call.attributes.number("alpha"),
-          .beta = 0},
-         call.inputs[kA].data<T>().data(), call.inputs[kB].data<T>().data(),
-         result.data<T>().data());
+    const Factors<T> factors(call);
+    factors.multiply({.rows = result.shape()[0],
+                      .columns = result.shape()[1],
+                      .inner = a[trans_a ? 0 : 1],
+                      .trans_a = trans_a,
+                      .trans_b = trans_b,
+                      .lda = lead(a[1]),
+                      .ldb = lead(b[1]),
+                      .ldc = lead(result.shape()[1]),
+                      .alpha = call.attributes.number("alpha"),
+                      .beta = 0},
+                     0, 0, result.data<T>().data());
     epilogue<T>(call, result, call.attributes.number("beta"));
     return std::vector<Tensor>{result};
   });
@@ -172,10 +195,11 @@ std::vector<Tensor> einsum(const KernelCall& call) {
 }  // namespace
 
 std::vector<KernelRow> linear_kernels() {
-  return {{"MatMul", matmul},
-          {"Gemm", general_product},
+  constexpr auto kFloats = KernelRow::Takes::kFloats;
+  return {{"MatMul", matmul, kFloats},
+          {"Gemm", general_product, kFloats},
           {"Einsum", einsum},
-          {"FusedMatMul", fused_matmul}};
+          {"FusedMatMul", fused_matmul, kFloats}};
 }
 
 }  // namespace reverie::reference

@@ -264,25 +264,25 @@ std::vector<Tensor> range(const KernelCall& call) {
 }  // namespace
 
 std::vector<KernelRow> movement_kernels() {
-  return {{"Transpose", transpose, true},
-          {"Concat", concat, true},
-          {"Split", split, true},
-          {"Slice", slice, true},
-          {"Gather", gather, true},
-          {"Pad", pad, true},
-          {"Tile", tile, true},
-          {"Expand", expand, true},
-          {"Trilu", trilu, true},
-          {"DepthToSpace", depth_to_space, true},
-          {"SpaceToDepth", space_to_depth, true},
-          {"ReverseSequence", reverse_sequence, true},
-          {"Reshape", view, true},
-          {"Flatten", view, true},
-          {"Squeeze", view, true},
-          {"Unsqueeze", view, true},
-          {"Shape", shape, true},
-          {"ConstantOfShape", constant_of_shape, true},
-          {"Range", range, true}};
+  return {{"Transpose", transpose, KernelRow::Takes::kAny},
+          {"Concat", concat, KernelRow::Takes::kAny},
+          {"Split", split, KernelRow::Takes::kAny},
+          {"Slice", slice, KernelRow::Takes::kAny},
+          {"Gather", gather, KernelRow::Takes::kAny},
+          {"Pad", pad, KernelRow::Takes::kAny},
+          {"Tile", tile, KernelRow::Takes::kAny},
+          {"Expand", expand, KernelRow::Takes::kAny},
+          {"Trilu", trilu, KernelRow::Takes::kAny},
+          {"DepthToSpace", depth_to_space, KernelRow::Takes::kAny},
+          {"SpaceToDepth", space_to_depth, KernelRow::Takes::kAny},
+          {"ReverseSequence", reverse_sequence, KernelRow::Takes::kAny},
+          {"Reshape", view, KernelRow::Takes::kAny},
+          {"Flatten", view, KernelRow::Takes::kAny},
+          {"Squeeze", view, KernelRow::Takes::kAny},
+          {"Unsqueeze", view, KernelRow::Takes::kAny},
+          {"Shape", shape, KernelRow::Takes::kAny},
+          {"ConstantOfShape", constant_of_shape, KernelRow::Takes::kAny},
+          {"Range", range, KernelRow::Takes::kAny}};
 }
 
 }  // namespace reverie::reference

@@ -149,13 +149,13 @@ std::vector<Tensor> qlinear_conv(const KernelCall& call) {
 }  // namespace
 
 std::vector<KernelRow> quantization_kernels() {
-  return {{"QuantizeLinear", quantize_linear, true},
-          {"DequantizeLinear", dequantize_linear, true},
-          {"DynamicQuantizeLinear", dynamic_quantize_linear, true},
-          {"MatMulInteger", matmul_integer, true},
-          {"QLinearMatMul", qlinear_matmul, true},
-          {"ConvInteger", conv_integer, true},
-          {"QLinearConv", qlinear_conv, true}};
+  return {{"QuantizeLinear", quantize_linear, KernelRow::Takes::kAny},
+          {"DequantizeLinear", dequantize_linear, KernelRow::Takes::kAny},
+          {"DynamicQuantizeLinear", dynamic_quantize_linear, KernelRow::Takes::kAny},
+          {"MatMulInteger", matmul_integer, KernelRow::Takes::kAny},
+          {"QLinearMatMul", qlinear_matmul, KernelRow::Takes::kAny},
+          {"ConvInteger", conv_integer, KernelRow::Takes::kAny},
+          {"QLinearConv", qlinear_conv, KernelRow::Takes::kAny}};
 }
 
 }  // namespace reverie::reference

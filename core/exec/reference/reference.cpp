@@ -55,11 +55,31 @@ std::vector<TensorType> types_of(std::span<const Tensor> tensors) {
   return types;
 }
 
-std::vector<Tensor> widened(std::span<const Tensor> tensors) {
-  std::vector<Tensor> result;
-  for (const Tensor& tensor : tensors)
-    result.push_back(tensor.type().known() ? tensor.cast(carrier_of(tensor.type().dtype)) : tensor);
+/// As the kernel takes them.
+std::vector<Tensor> taken_by(const KernelRow& kernel, std::span<const Tensor> tensors) {
+  std::vector<Tensor> result(tensors.begin(), tensors.end());
+  for (Tensor& tensor : result) {
+    const DType dtype = tensor.type().dtype;
+    const bool stays = !tensor.type().known() || kernel.takes == KernelRow::Takes::kAny ||
+                       (kernel.takes == KernelRow::Takes::kFloats && is_floating(dtype));
+    if (!stays) tensor = tensor.cast(carrier_of(dtype));
+  }
   return result;
+}
+
+/// What the kernel computes on.
+std::vector<TensorType> carried_types(const KernelRow& kernel, std::span<const Tensor> tensors) {
+  std::vector<TensorType> types = types_of(tensors);
+  for (TensorType& type : types)
+    if (kernel.takes != KernelRow::Takes::kAny && type.known()) type.dtype = carrier_of(type.dtype);
+  return types;
+}
+
+bool holds_doubles(const Tensor& tensor) { return tensor.type().dtype == DType::kFloat64; }
+
+bool widens_by_itself(const OpSchema& op) {
+  const KernelRow* kernel = reference::find_kernel(op);
+  return kernel != nullptr && kernel->takes == KernelRow::Takes::kFloats;
 }
 
 /// The type that a value of a declared type is held as.
@@ -106,11 +126,10 @@ std::vector<Tensor> run_kernel(const OpSchema& op, const Attributes& attributes,
                                std::span<const Tensor> inputs, bool poison) {
   const KernelRow* kernel = reference::find_kernel(op);
   if (kernel == nullptr) throw InputError("{} cannot be evaluated", op.name);
-  const std::vector<Tensor> carriers =
-      kernel->any_type ? std::vector<Tensor>(inputs.begin(), inputs.end()) : widened(inputs);
+  const std::vector<Tensor> taken = taken_by(*kernel, inputs);
   std::vector<TensorType> outputs;
-  if (!op.value_shaped) outputs = op.infer({types_of(carriers), {}, attributes});
-  return kernel->run({carriers, outputs, attributes, poison});
+  if (!op.value_shaped) outputs = op.infer({carried_types(*kernel, taken), {}, attributes});
+  return kernel->run({taken, outputs, attributes, poison});
 }
 
 /// One run over what the wanted values depend on.
@@ -142,7 +161,8 @@ class Run {
     std::vector<Tensor> results;
     for (const ValueId value : wanted_) {
       const Tensor held = value_of(value);
-      results.push_back(options_.cast_back ? held.cast(graph_.type(value).dtype) : held);
+      results.push_back(
+          held.cast(options_.cast_back ? graph_.type(value).dtype : held_type(value)));
     }
     return results;
   }
@@ -157,31 +177,46 @@ class Run {
     std::vector<Tensor> inputs;
     for (const ValueId input : graph_.inputs(node))
       inputs.push_back(input.valid() ? value_of(input) : Tensor());
+    const bool stays_narrow = op.moves && std::ranges::none_of(inputs, holds_doubles);
+    if (!stays_narrow && !widens_by_itself(op)) widen(graph_.inputs(node), inputs);
     std::vector<Tensor> results =
         run_kernel(op, graph_.attributes(node).at(0), inputs, options_.poison);
     if (observer_) observer_(node, results);
-    for (size_t i = 0; i < results.size(); ++i)
-      keep(graph_.outputs(node)[i], std::move(results[i]));
     for (const ValueId input : graph_.inputs(node)) release(input);
+    inputs.clear();
+    for (size_t i = 0; i < results.size(); ++i)
+      keep(graph_.outputs(node)[i], results[i], stays_narrow);
   }
 
   /// Weights come when they are needed first: a product that names its weights before what it
-  /// multiplies would hold those of all layers.
+  /// multiplies would hold those of all layers. They are held in the type in which they come, and
+  /// so is what they are moved to: an embedding would take twice its size, and its transpose again.
   Tensor value_of(ValueId value) {
     const Tensor& held = values_[static_cast<size_t>(value.index)];
     const WeightPtr& weight = graph_.weight(graph_.producer(value));
-    if (weight != nullptr && !held.type().known()) keep(value, weights_(*weight));
+    if (weight != nullptr && !held.type().known()) keep(value, weights_(*weight), true);
     return held;
   }
 
-  void keep(ValueId value, Tensor tensor) {
+  void widen(std::span<const ValueId> values, std::vector<Tensor>& tensors) const {
+    for (size_t i = 0; i < values.size(); ++i)
+      if (values[i].valid()) tensors[i] = tensors[i].cast(held_type(values[i]));
+  }
+
+  DType held_type(ValueId value) const {
+    const DType type = graph_.type(value).dtype;
+    const bool declared = !declared_.empty() && declared_[static_cast<size_t>(value.index)];
+    return declared ? type : held_as(type, options_);
+  }
+
+  void keep(ValueId value, const Tensor& tensor, bool may_be_narrow = false) {
     const TensorType& type = graph_.type(value);
     REVERIE_CHECK(tensor.shape() == type.shape, "{} should be {}", to_string(tensor.type()),
                   to_string(type));
     const auto at = static_cast<size_t>(value.index);
     if (pending_[at] == 0) return;
-    const bool declared = !declared_.empty() && declared_[at];
-    values_[at] = tensor.cast(declared ? type.dtype : held_as(type.dtype, options_));
+    const bool is_narrow = may_be_narrow && tensor.type().dtype == type.dtype;
+    values_[at] = is_narrow ? tensor : tensor.cast(held_type(value));
   }
 
   void release(ValueId value) {

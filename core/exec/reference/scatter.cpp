@@ -162,11 +162,11 @@ std::vector<Tensor> nonzero(const KernelCall& call) {
 }  // namespace
 
 std::vector<KernelRow> scatter_kernels() {
-  return {{"GatherElements", gather_elements, true},
-          {"GatherND", gather_nd, true},
+  return {{"GatherElements", gather_elements, KernelRow::Takes::kAny},
+          {"GatherND", gather_nd, KernelRow::Takes::kAny},
           {"ScatterElements", scatter_elements},
           {"ScatterND", scatter_nd},
-          {"OneHot", one_hot, true},
+          {"OneHot", one_hot, KernelRow::Takes::kAny},
           {"NonZero", nonzero}};
 }
 

@@ -46,5 +46,14 @@ TEST(Draw, ScalesArePositiveAndSequencesNoLongerThanTheyCanBe) {
   EXPECT_EQ(role_of(gru, 4).index_limit, 6);
 }
 
+TEST(Draw, WeightsAreNumbersOfTheirType) {
+  for (const DType dtype : {DType::kFloat64, DType::kFloat32, DType::kFloat16}) {
+    const TensorType type = {dtype, {3, 5000}};
+    const Tensor drawn = draw_weight(type, {.variance = 0.1}, Rng(1));
+    EXPECT_EQ(drawn.type(), type);
+    EXPECT_EQ(drawn.to_doubles(), draw(type, {.variance = 0.1}, Rng(1)).cast(dtype).to_doubles());
+  }
+}
+
 }  // namespace
 }  // namespace reverie

@@ -402,6 +402,54 @@ TEST(Reference, TakesWeightsWhenTheyAreNeeded) {
   EXPECT_EQ(order, (std::vector<std::string>{"first", "product", "second", "product"}));
 }
 
+/// y = products of x with a weight, in all the ways in which it can stand there; and what it is
+/// moved to.
+Graph graph_of_weight(const WeightPtr& weight) {
+  constexpr int64_t kRows = 3;
+  const Shape& shape = weight->type().shape;
+  const DType dtype = weight->type().dtype;
+  Graph graph;
+  const ValueId w = graph.add_constant(weight);
+  const ValueId x = graph.add_input("x", {dtype, {2, kRows, shape[0]}});
+  const ValueId row = graph.add_input("row", {dtype, {kRows, shape[1]}});
+  const ValueId turned = graph.add("Transpose", {w}, {{"perm", List{1, 0}}});
+  const Attributes trans_a = {{"transA", int64_t{1}}}, trans_b = {{"transB", int64_t{1}}};
+  const ValueId column = graph.add("Transpose", {row}, {{"perm", List{1, 0}}});
+  graph.add_output("right", graph.add("MatMul", {x, w}));
+  graph.add_output("left", graph.add("MatMul", {w, column}));
+  graph.add_output("moved", graph.add("MatMul", {row, turned}));
+  graph.add_output("right of gemm", graph.add("Gemm", {row, w}, trans_b));
+  graph.add_output("left of gemm", graph.add("Gemm", {turned, column}, trans_a));
+  graph.add_output("joined", graph.add("Concat", {w, row}, {{"axis", int64_t{0}}}));
+  graph.add_output("itself", turned);
+  return graph;
+}
+
+/// Whether weights come as double or in their own type, in parts or at once, results are the same.
+TEST(Reference, WeightsInTheirOwnTypeAreMultipliedInDouble) {
+  for (const DType dtype : {DType::kFloat32, DType::kFloat16, DType::kBFloat16}) {
+    Rng rng(1);
+    const auto drawn = [&](Shape shape) {
+      Tensor tensor({DType::kFloat64, std::move(shape)});
+      for (double& value : tensor.data<double>()) value = rng.uniform(-1, 1);
+      return tensor.cast(dtype);
+    };
+    const Graph graph = graph_of_weight(Weight::dense(drawn({1200, 1500}), "w"));
+    const std::vector<Tensor> inputs = {drawn({2, 3, 1200}), drawn({3, 1500})};
+    ReferenceExecutor executor({.precision = Precision::kDouble, .cast_back = false});
+    const auto own = executor.run(graph, inputs);
+    const auto wide = executor.run(graph, inputs, [](const Weight& weight) {
+      return weight.materialize().cast(DType::kFloat64);
+    });
+    for (size_t i = 0; i < own.size(); ++i) {
+      ASSERT_EQ(own[i].type(), wide[i].type());
+      ASSERT_EQ(own[i].type().dtype, DType::kFloat64);
+      EXPECT_THAT(own[i].to_doubles(), Pointwise(DoubleNear(1e-10), wide[i].to_doubles()))
+          << graph.outputs()[i].name;
+    }
+  }
+}
+
 TEST(Reference, FoldsConstantsInDouble) {
   Graph graph;
   const ValueId big = graph.add_constant(Weight::dense(floats({1}, {1e8F}), "big"));
