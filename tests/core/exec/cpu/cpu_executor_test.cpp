@@ -2,9 +2,14 @@
 
 #include <gmock/gmock.h>
 
+#include <fstream>
+#include <functional>
 #include <limits>
+#include <optional>
 #include <set>
+#include <string>
 
+#include "core/base/sanitized.h"
 #include "tests/core/exec/conformance.h"
 
 namespace reverie {
@@ -287,6 +292,39 @@ TEST(CpuExecutor, ABoundThatAClipLacksIsNoNumber) {
 TEST(CpuExecutor, AnInputCanBeAnOutput) {
   CpuExecutor executor;
   testing::expect_inputs_pass_through(executor);
+}
+
+/// Bytes by which the process grows at most meanwhile; nothing where the system does not tell.
+std::optional<int64_t> growth_during(const std::function<void()>& work) {
+  const auto bytes_of = [](const std::string& field) {
+    std::ifstream status("/proc/self/status");
+    for (std::string line; std::getline(status, line);)
+      if (line.starts_with(field)) return std::stoll(line.substr(field.size())) * 1024;
+    return 0LL;
+  };
+  std::ofstream reset("/proc/self/clear_refs");
+  if (!(reset << "5" << std::flush)) return std::nullopt;
+  const int64_t before = bytes_of("VmRSS:");
+  work();
+  return bytes_of("VmHWM:") - before;
+}
+
+/// In the layout of the kernel; as rows in memory beside that they would take as much again.
+TEST(CpuPlan, HoldsAFillOnceThatOnlyTimeIsTakenOf) {
+  if (REVERIE_SANITIZED) GTEST_SKIP() << "sanitizers keep memory of their own";
+  const TensorType type = {DType::kFloat32, {1024, 16384}};
+  Graph graph;
+  const ValueId x = graph.add_input("x", {DType::kFloat32, {16, type.shape[0]}});
+  const ValueId w = graph.add_constant(Weight::fill(type, 2, "w"));
+  graph.add_output("y", graph.add("MatMul", {x, w}));
+  const auto growth = growth_during([&] {
+    CpuPlan plan(graph, materialized, {.threads = 1, .free_layouts = true});
+    Rng rng(1);
+    plan.draw_inputs(rng);
+    plan.execute();
+  });
+  if (!growth) GTEST_SKIP() << "the system does not tell how large the process was";
+  EXPECT_LT(static_cast<double>(*growth), 1.5 * static_cast<double>(type.bytes()));
 }
 
 }  // namespace
