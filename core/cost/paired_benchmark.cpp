@@ -126,7 +126,19 @@ class PairedBenchmark {
     return order;
   }
 
+  /// The first of them is contestant 0.
   void play_round(const std::vector<int>& alive) {
+    auto next = alive.begin() + 1;
+    do {
+      const auto end = next + std::min<int64_t>(options_.together, alive.end() - next);
+      play_together(beside_first({next, end}));
+      next = end;
+    } while (next != alive.end());
+    ++rounds_;
+    if (options_.on_round) options_.on_round(rounds_);
+  }
+
+  void play_together(const std::vector<int>& alive) {
     const Stopwatch watch;
     const std::unique_ptr<BenchmarkRound> round = new_round_(shuffled(alive));
     seconds_ += watch.seconds();
@@ -149,8 +161,6 @@ class PairedBenchmark {
     double total = 0;
     for (int i = 0; i < options_.turns || total < options_.round_seconds; ++i) total += turn(true);
     for (const int contestant : alive) record(static_cast<size_t>(contestant), turns);
-    ++rounds_;
-    if (options_.on_round) options_.on_round(rounds_);
   }
 
   void record(size_t contestant, const std::vector<std::vector<double>>& turns) {
@@ -204,6 +214,7 @@ BenchmarkResult run_paired_benchmark(int contestants, const NewRound& new_round,
   REVERIE_CHECK(options.finalists > 0);
   REVERIE_CHECK(options.screening > 0);
   REVERIE_CHECK(options.turns > 0);
+  REVERIE_CHECK(options.together > 0);
   return PairedBenchmark(contestants, new_round, options).run();
 }
 

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <limits>
 #include <memory>
 #include <optional>
 #include <span>
@@ -40,8 +41,11 @@ struct BenchmarkOptions {
   double screening_seconds = 60;  ///< the same for the screening
   double round_seconds = 0.2;     ///< a round goes on for so long
   int turns = 5;                  ///< and for so many runs of each contestant at least
-  uint64_t seed = 1;              ///< of the orders
-  StopToken stop;  ///< once requested no further round begins; the result proves nothing
+  /// Contestants beside the first that are ready at once. Of more, so many at a time play a round
+  /// with the first.
+  int together = std::numeric_limits<int>::max();
+  uint64_t seed = 1;  ///< of the orders
+  StopToken stop;     ///< once requested no further round begins; the result proves nothing
   /// Asked, the one that looks fastest first, before a contestant enters the final; the next takes
   /// the place of one for which it is false. Its time counts. Empty: all may.
   std::function<bool(int contestant)> admit;

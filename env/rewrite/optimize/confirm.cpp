@@ -118,6 +118,12 @@ std::unique_ptr<ReadyGraph> Contestants::ready(int contestant) {
   return machine_.ready(graph.sample(0));
 }
 
+int Contestants::together() const {
+  constexpr int64_t kWeights = 1 << 30;  // bytes
+  const int64_t each = std::max<int64_t>(subject_.graph.weight_bytes(), 1);
+  return static_cast<int>(std::clamp<int64_t>(kWeights / each - 1, 1, 1 << 10));
+}
+
 void Contestants::renew(int contestant) {
   const auto contender = static_cast<size_t>(contestant - 1);
   if (files_ != nullptr) files_->write(contenders_[contender], contender);
@@ -161,7 +167,9 @@ BenchmarkResult confirm_end_to_end(Contestants& contestants, int contenders,
   const NewRound new_round = [&](std::span<const int> round) {
     return std::make_unique<MachineRound>(round, contestants);
   };
-  BenchmarkResult result = run_paired_benchmark(contenders + 1, new_round, options);
+  BenchmarkOptions bounded = options;
+  bounded.together = contestants.together();
+  BenchmarkResult result = run_paired_benchmark(contenders + 1, new_round, bounded);
   contestants.tell_rounding(result.contestants);
   return result;
 }

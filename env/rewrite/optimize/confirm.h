@@ -33,6 +33,9 @@ class Contestants {
   std::unique_ptr<ReadyGraph> ready(int contestant);
   /// Whether the machine runs files.
   bool are_files() const { return files_ != nullptr; }
+  /// Contenders that may be ready at once beside the original: as many as have 1 GiB of weights
+  /// together, of which a runtime holds two to three times as much.
+  int together() const;
   /// A contender was changed.
   void renew(int contestant);
   /// The largest max|a-b| / max|a| of an output that the machine computes of a contender, or of a
@@ -59,8 +62,8 @@ class Contestants {
 std::vector<Contender> contenders_of(const RewriteState& start, const SearchResult& result,
                                      int count);
 
-/// A sum over operators can mislead: runs the original and the contenders end to end. InputError
-/// when one cannot be run.
+/// A sum over operators can mislead: runs the original and the contenders end to end, as many at
+/// once as there may be. InputError when one cannot be run.
 BenchmarkResult confirm_end_to_end(Contestants& contestants, int contenders,
                                    const BenchmarkOptions& options);
 

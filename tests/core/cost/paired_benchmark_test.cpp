@@ -105,6 +105,22 @@ TEST(PairedBenchmark, EveryRoundMakesThoseThatAreLeftReadyAnew) {
   EXPECT_GT(orders.size(), 2u);
 }
 
+TEST(PairedBenchmark, AFewAtATimeMeetTheFirst) {
+  FakeMachine machine{.seconds = {1, 1.1, 0.9, 0.8, 1.2, 0.95}};
+  BenchmarkOptions options = quick();
+  options.together = 2;
+  options.screening = 1;
+  const BenchmarkResult result = run_paired_benchmark(6, machine.round_maker(), options);
+  EXPECT_EQ(result.winner, 3);
+  std::set<int> screened;
+  for (size_t i = 0; i < machine.rounds.size(); ++i) {
+    EXPECT_THAT(machine.rounds[i], ::testing::Contains(0));
+    EXPECT_LE(machine.rounds[i].size(), 3u);
+    if (i < 3) screened.insert(machine.rounds[i].begin(), machine.rounds[i].end());
+  }
+  EXPECT_THAT(screened, SizeIs(6));
+}
+
 TEST(PairedBenchmark, EndsOnceIntervalsAreNarrowOrTheTimeIsOver) {
   FakeMachine exact{.seconds = {1, 0.9}, .noise = 0, .shift = 0};
   run_paired_benchmark(2, exact.round_maker(), quick());
