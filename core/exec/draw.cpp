@@ -373,19 +373,28 @@ Tensor draw(const TensorType& type, const DrawRole& role, Rng rng, Extremes extr
   return tensor.cast(type.dtype);
 }
 
-/// Piece by piece: in double precision a large one would take twice its size.
-Tensor draw_weight(const TensorType& type, const DrawRole& role, Rng rng) {
-  if (!is_floating(type.dtype)) return draw(type, role, rng);
-  constexpr int64_t kPiece = 1 << 12;  // elements
-  Tensor tensor(type), piece({DType::kFloat64, {kPiece}});
-  for (auto left = tensor.bytes(); !left.empty();) {
-    for (double& x : piece.data<double>()) x = draw_number(role, rng);
-    const Tensor rounded = piece.cast(type.dtype);
-    const auto bytes = rounded.bytes().first(std::min(rounded.bytes().size(), left.size()));
-    std::ranges::copy(bytes, left.begin());
-    left = left.subspan(bytes.size());
-  }
+namespace {
+
+template <typename T>
+Tensor drawn_as(const TensorType& type, const DrawRole& role, Rng& rng) {
+  Tensor tensor(type);
+  for (T& x : tensor.data<T>()) x = static_cast<T>(draw_number(role, rng));
   return tensor;
+}
+
+}  // namespace
+
+Tensor draw_weight(const TensorType& type, const DrawRole& role, Rng rng) {
+  switch (type.dtype) {
+    case DType::kFloat32:
+      return drawn_as<float>(type, role, rng);
+    case DType::kFloat16:
+      return drawn_as<Float16>(type, role, rng);
+    case DType::kBFloat16:
+      return drawn_as<BFloat16>(type, role, rng);
+    default:
+      return draw(type, role, rng);
+  }
 }
 
 }  // namespace reverie
