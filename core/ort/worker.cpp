@@ -33,12 +33,9 @@ bool holds_runtime(const fs::path& folder) {
   return file_exists(folder / "node_modules" / "onnxruntime-node" / "package.json");
 }
 
-/// Otherwise glibc raises its bound with each large block that is freed, and memory of sessions
+/// Otherwise glibc raises this bound with each large block that is freed, and memory of sessions
 /// that are gone stays in gaps: 60 rounds of a model of 100 MB took 750 MB, and so they take 280.
-void return_large_blocks_of_worker() {
-  constexpr char kBytes[] = "1048576";
-  setenv("MALLOC_MMAP_THRESHOLD_", kBytes, 0);
-}
+constexpr char kReturnsLargeBlocks[] = "MALLOC_MMAP_THRESHOLD_=1048576";
 
 [[noreturn]] void become_worker(const fs::path& folder, int channel, int log) {
   setpgid(0, 0);  // an interrupt at the terminal is for the program, which then ends this
@@ -46,8 +43,8 @@ void return_large_blocks_of_worker() {
   dup2(channel, STDIN_FILENO);
   dup2(channel, STDOUT_FILENO);
   dup2(log, STDERR_FILENO);
-  return_large_blocks_of_worker();
-  execlp("node", "node", "--input-type=module", "-e", kWorkerScript, folder.c_str(), nullptr);
+  execlp("env", "env", kReturnsLargeBlocks, "node", "--input-type=module", "-e", kWorkerScript,
+         folder.c_str(), nullptr);
   _exit(127);
 }
 
