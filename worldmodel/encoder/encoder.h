@@ -53,7 +53,7 @@ class Encoder {
   virtual int latent() const = 0;
   /// Posterior means, in (-1, 1); on the encoder's device, without gradients.
   virtual Latents encode(const ObservationBatch& batch) = 0;
-  /// z of entities' latents [B, S, latent], without gradients.
+  /// z of entities' latents [B, S, latent].
   virtual torch::Tensor pool(const torch::Tensor& entities) = 0;
   virtual void to_device(torch::Device device) = 0;
   virtual torch::Device device() const = 0;

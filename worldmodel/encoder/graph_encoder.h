@@ -38,7 +38,7 @@ class GraphEncoder : public torch::nn::Module, public Encoder {
   int latent() const override { return config_.latent; }
   Latents encode(const ObservationBatch& batch) override;
   using Encoder::encode;
-  torch::Tensor pool(const torch::Tensor& entities) override { return pool_->tell(entities); }
+  torch::Tensor pool(const torch::Tensor& entities) override { return pool_(entities); }
   void to_device(torch::Device device) override { to(device); }
   torch::Device device() const override { return normalizer_->sizes->mean.device(); }
   void store(Checkpoint& checkpoint) const override;

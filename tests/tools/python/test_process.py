@@ -16,7 +16,7 @@ USE = {
 
 @pytest.mark.parametrize("order", itertools.permutations(USE), ids=",".join)
 def test_packages_load_and_work_in_every_order(model, order):
-    pytest.importorskip("onnx")
+    pytest.importorskip("onnx", minversion="1.0")
     if subprocess.run([sys.executable, "-c", "import torch"], capture_output=True).returncode:
         pytest.skip("torch cannot be imported")
     script = f"import io, {', '.join(order)}\n" + "\n".join(

@@ -58,7 +58,7 @@ def test_a_model_may_be_bytes(model, tmp_path):
 
 
 def test_a_model_may_be_a_proto(model, tmp_path):
-    onnx = pytest.importorskip("onnx")
+    onnx = pytest.importorskip("onnx", minversion="1.0")
     result = reverie.optimize(onnx.load(model), **QUICK)
     result.save(tmp_path / "better.onnx")
     onnx.checker.check_model(str(tmp_path / "better.onnx"))
@@ -75,7 +75,7 @@ def notes_of(onnx, node):
 
 
 def test_nodes_tell_their_rule_and_their_cost(model, tmp_path):
-    onnx = pytest.importorskip("onnx")
+    onnx = pytest.importorskip("onnx", minversion="1.0")
     reverie.optimize(model, **QUICK).save(tmp_path / "better.onnx")
     told = [notes_of(onnx, node) for node in onnx.load(tmp_path / "better.onnx").graph.node]
     rules = {notes["reverie.rule"] for notes in told if "reverie.rule" in notes}
@@ -85,7 +85,7 @@ def test_nodes_tell_their_rule_and_their_cost(model, tmp_path):
 
 
 def test_a_placed_model_tells_its_devices(model, tmp_path):
-    onnx = pytest.importorskip("onnx")
+    onnx = pytest.importorskip("onnx", minversion="1.0")
     plan = reverie.place(onnx.load(model), devices="2xv100-nvlink", evaluations=10)
     plan.save(tmp_path / "placed.onnx")
     nodes = onnx.load(tmp_path / "placed.onnx").graph.node
@@ -113,7 +113,7 @@ def test_simplifying_rewrites_nothing(model, tmp_path):
 
 
 def test_untouched_nodes_have_a_reason(tmp_path):
-    onnx = pytest.importorskip("onnx")
+    onnx = pytest.importorskip("onnx", minversion="1.0")
     make = onnx.helper
     value = lambda name: make.make_tensor_value_info(name, onnx.TensorProto.FLOAT, [2, 3])
     nodes = [
