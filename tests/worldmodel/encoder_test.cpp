@@ -149,6 +149,15 @@ TEST_P(EncoderConformance, StatesOfSeveralSizesShareEntities) {
   EXPECT_EQ(latents.encoded(), 2 * encoded);
 }
 
+TEST_P(EncoderConformance, WhatIsNoObservationIsRefusedBeforeItIsLookedAt) {
+  ToyEnvironment toy(row_of_blocks(2));
+  const auto v = encoder(toy.spec());
+  Observation state = starts(toy, 1)[0];
+  state.graph.node_entities.back() = 1 << 30;
+  const Observation* one[] = {&state};
+  EXPECT_THROW(EntityLatents(*v).encode(one), InputError);
+}
+
 /// V sees a graph, not an array.
 TEST_P(EncoderConformance, DoesNotDependOnTheOrderOfNodesAndEdges) {
   ToyEnvironment toy(row_of_blocks(3));

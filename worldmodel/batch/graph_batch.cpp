@@ -9,36 +9,6 @@
 namespace reverie {
 namespace {
 
-void check_widths(const Observation& observation, const EnvSpec& spec) {
-  const GraphFeatures& graph = observation.graph;
-  const size_t nodes = graph.node_types.size(), edges = graph.senders.size();
-  const auto require = [&](bool ok, const char* what) {
-    if (!ok) throw InputError("an observation of '{}' has the wrong width in {}", spec.name, what);
-  };
-  const auto targets = [&](TargetLevel level) {
-    return static_cast<size_t>(spec.target_count(level));
-  };
-  require(graph.nodes.size() == nodes * spec.node_features.size(), "nodes");
-  require(graph.receivers.size() == edges, "receivers");
-  require(graph.edges.size() == edges * spec.edge_features.size(), "edges");
-  require(graph.node_targets.size() == nodes * targets(TargetLevel::kNode), "node_targets");
-  require(graph.graph_targets.size() == targets(TargetLevel::kGraph), "graph_targets");
-  const auto in_range = [](const std::vector<int32_t>& values, size_t bound) {
-    return std::all_of(values.begin(), values.end(), [&](int32_t value) {
-      return value >= 0 && static_cast<size_t>(value) < bound;
-    });
-  };
-  require(in_range(graph.node_types, spec.node_types.size()), "node_types");
-  require(in_range(graph.senders, nodes) && in_range(graph.receivers, nodes), "edge ends");
-  const auto entities = static_cast<size_t>(observation.mask.entities);
-  require(graph.node_entities.size() == nodes && in_range(graph.node_entities, entities),
-          "node_entities");
-  require(observation.mask.counts.size() == spec.actions.size() * entities, "mask");
-  require(observation.action_features.size() ==
-              observation.mask.counts.size() * spec.action_features.size(),
-          "action_features");
-}
-
 /// Fills the tensors of a batch from front to back.
 class Filler {
  public:
@@ -158,6 +128,36 @@ uint64_t pair_of(int32_t first, int32_t second) {
 }
 
 }  // namespace
+
+void check_widths(const Observation& observation, const EnvSpec& spec) {
+  const GraphFeatures& graph = observation.graph;
+  const size_t nodes = graph.node_types.size(), edges = graph.senders.size();
+  const auto require = [&](bool ok, const char* what) {
+    if (!ok) throw InputError("an observation of '{}' has the wrong width in {}", spec.name, what);
+  };
+  const auto targets = [&](TargetLevel level) {
+    return static_cast<size_t>(spec.target_count(level));
+  };
+  require(graph.nodes.size() == nodes * spec.node_features.size(), "nodes");
+  require(graph.receivers.size() == edges, "receivers");
+  require(graph.edges.size() == edges * spec.edge_features.size(), "edges");
+  require(graph.node_targets.size() == nodes * targets(TargetLevel::kNode), "node_targets");
+  require(graph.graph_targets.size() == targets(TargetLevel::kGraph), "graph_targets");
+  const auto in_range = [](const std::vector<int32_t>& values, size_t bound) {
+    return std::all_of(values.begin(), values.end(), [&](int32_t value) {
+      return value >= 0 && static_cast<size_t>(value) < bound;
+    });
+  };
+  require(in_range(graph.node_types, spec.node_types.size()), "node_types");
+  require(in_range(graph.senders, nodes) && in_range(graph.receivers, nodes), "edge ends");
+  const auto entities = static_cast<size_t>(observation.mask.entities);
+  require(graph.node_entities.size() == nodes && in_range(graph.node_entities, entities),
+          "node_entities");
+  require(observation.mask.counts.size() == spec.actions.size() * entities, "mask");
+  require(observation.action_features.size() ==
+              observation.mask.counts.size() * spec.action_features.size(),
+          "action_features");
+}
 
 std::vector<std::vector<int32_t>> neighbour_lists(const GraphFeatures& graph, int entities) {
   std::vector<uint64_t> users;  // a node with an entity where its value is

@@ -54,10 +54,13 @@ struct ObservationBatch {
   ObservationBatch to(torch::Device device) const;
 };
 
-/// InputError when an observation does not have the widths of `spec`.
+/// InputError as check_widths.
 ObservationBatch batch_observations(std::span<const Observation* const> observations,
                                     const EnvSpec& spec);
 ObservationBatch batch_observations(std::span<const Observation> observations, const EnvSpec& spec);
+
+/// InputError when an observation does not have the widths of `spec`.
+void check_widths(const Observation& observation, const EnvSpec& spec);
 
 /// Of each entity its neighbours as in Latents, ascending, without the padding.
 std::vector<std::vector<int32_t>> neighbour_lists(const GraphFeatures& graph, int entities);

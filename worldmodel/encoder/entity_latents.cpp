@@ -181,15 +181,10 @@ class Parts {
 
 void EntityLatents::clear() {
   rows_.clear();
-  latents_ = torch::Tensor();
   filled_ = 0;
 }
 
 void EntityLatents::keep(const torch::Tensor& latents) {
-  if (!latents_.defined()) {
-    latents_ = torch::zeros({1024, latents.size(1)}, latents.options());
-    filled_ = 1;
-  }
   while (latents_.size(0) < filled_ + latents.size(0))
     latents_ = torch::cat({latents_, torch::zeros_like(latents_)});
   latents_.narrow(0, filled_, latents.size(0)).copy_(latents);
@@ -210,9 +205,15 @@ EncodedStates EntityLatents::see(std::span<const Observation> observations) {
 Latents EntityLatents::encode(std::span<const Observation* const> observations) {
   torch::NoGradGuard guard;
   if (filled_ > kMostKept) clear();
+  if (filled_ == 0) {
+    latents_ = torch::zeros({1024, encoder_->latent()}, encoder_->device());
+    filled_ = 1;
+  }
   int64_t entities = 1;
-  for (const Observation* one : observations)
+  for (const Observation* one : observations) {
+    check_widths(*one, encoder_->spec());
     entities = std::max<int64_t>(entities, one->mask.entities);
+  }
   std::vector<int64_t> rows(observations.size() * static_cast<size_t>(entities));
   std::vector<NeighbourLists> neighbours;
   Parts parts;
