@@ -89,8 +89,12 @@ TEST(PipelineBias, DevicesTakeStretchesFromEarlyToLate) {
     const double first = mean_affinity(simulator, kMakespan, entity, 0);
     const double second = mean_affinity(simulator, kMakespan, entity, 1);
     EXPECT_NEAR(first, mean_affinity(simulator, kMakespan, 8 - entity, 1), 1e-12);
-    if (entity < 4) EXPECT_GT(first, second + 0.1);
-    if (entity == 4) EXPECT_NEAR(first, second, 1e-12);
+    if (entity < 4) {
+      EXPECT_GT(first, second + 0.1);
+    }
+    if (entity == 4) {
+      EXPECT_NEAR(first, second, 1e-12);
+    }
   }
 }
 
