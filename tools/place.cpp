@@ -267,7 +267,7 @@ void register_place(CLI::App& app) {
   add_repeated(*command, "--set", options->settings, "KEY=VALUE",
                "An option of a method: beam.width=4");
   command->add_option("--policy", options->policy,
-                      "A policy.pt of `dream_train`: its placement, improved by local search");
+                      "A policy.pt of `dream_train`: its placement, improved by the method local");
   command->add_option("--evaluations", options->evaluations, "Placements that each may try")
       ->check(CLI::PositiveNumber);
   command

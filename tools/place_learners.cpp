@@ -5,7 +5,7 @@
 #include "core/base/error.h"
 #include "env/placement/placement_solver.h"
 #include "env/placement/placement_task.h"
-#include "env/placement/search/local_search.h"
+#include "env/placement/search/methods.h"
 #include "env/placement/simulator/grouping.h"
 #include "tools/policy/policy_environment.h"
 
@@ -56,10 +56,10 @@ void play_policy(const TrainedPolicy& policy, const PlacementConfig& config, Eva
 
 PlaceMethod placed_by_policy(const std::string& file) {
   const auto config = environment_of_policy<PlacementConfig>(file, "placing graphs");
-  return {file, "a policy, then local search",
+  return {file, "a policy, then the method local",
           [policy = load_trained_policy(file), config](Evaluator& evaluator, uint64_t seed) {
             play_policy(policy, config, evaluator, seed);
-            if (!evaluator.spent()) local_search(evaluator, Placement(evaluator.best()), Rng(seed));
+            if (!evaluator.spent()) place_method(place_methods(), "local").run(evaluator, seed);
           }};
 }
 

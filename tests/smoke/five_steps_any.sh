@@ -4,7 +4,7 @@
 # Usage: five_steps_any.sh REVERIE ENVIRONMENT OBJECTIVE BASELINE [INPUT]
 set -euo pipefail
 reverie=$1 environment=$2 objective=$3 baseline=$4
-inputs=("${@:5}")
+inputs=("${@:5}") input=${5:-}
 here=$(mktemp -d)
 trap 'rm -rf "$here"' EXIT
 cd "$here"
@@ -48,3 +48,15 @@ inputs=()
 evaluate --out other --env $other >/dev/null 2>err || status=$?
 [[ $status -eq 2 && $(wc -l <err) -eq 1 && ! -e other ]] && grep -q "policy/policy.pt" err ||
   fail "a policy for another environment is taken ($status): $(cat err)"
+
+# What has hardly learned is no worse than heuristics where `place` goes on from there.
+if [[ $environment == placement ]]; then
+  makespan() {
+    "$reverie" place "$input" --devices 2xv100-nvlink --seed 1 --quiet --json "$@" | grep -oE '"makespan_ms":[0-9.e+-]+' | tail -1 | cut -d: -f2
+  }
+  after=$(makespan --policy policy/policy.pt --evaluations 20)
+  for method in etf heft metis; do
+    best=$(makespan --method $method)
+    awk "BEGIN { exit !($after <= $best) }" || fail "a policy ends at $after ms, $method at $best ms"
+  done
+fi
