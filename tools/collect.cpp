@@ -4,9 +4,6 @@
 #include <memory>
 #include <thread>
 
-#ifdef REVERIE_LEARNING
-#include "controller/modelfree/script_agent.h"
-#endif
 #include "core/base/error.h"
 #include "core/base/files.h"
 #include "core/base/json.h"
@@ -16,7 +13,7 @@
 #include "core/base/words.h"
 #include "datasets/history.h"
 #include "env/named_files.h"
-#include "tools/collect_config.h"
+#include "tools/collect_agents.h"
 #include "tools/command.h"
 #include "tools/common.h"
 #include "tools/environment_options.h"
@@ -38,16 +35,6 @@ struct CollectOptions {
   }
 };
 
-/// Who plays, and what its training took, the real work of all and the time of this call.
-struct Player {
-  std::unique_ptr<CollectAgent> agent;
-  EnvCounters training;
-  double seconds = 0;
-};
-
-#ifdef REVERIE_LEARNING
-constexpr bool kLearning = true;
-
 /// The rollouts keep the file, so that they can be gone on with by that agent alone.
 void keep_agent(const std::string& file, const std::string& kept) {
   const std::string content = read_file(file);
@@ -59,41 +46,15 @@ void keep_agent(const std::string& file, const std::string& kept) {
   write_file(kept, content);
 }
 
-/// LibTorch gets one thread, so that the weights, and with them the data, follow from the seed
-/// alone.
-Player trained_player(const CollectStepConfig& config, const Environment& environment,
-                      const CommonOptions& options) {
-  torch::set_num_threads(1);
-  const int graphs = environment.spec().start_states();
-  const PpoAgentRun run{graphs_to_train_on(config.collect, config.seed, graphs), config.seed,
-                        options.out + "/agent.pt", options.resume, options.progress()};
-  const Stopwatch watch;
-  Player player;
-  player.agent = make_ppo_agent(environment, config.ppo, run, player.training);
-  player.seconds = watch.seconds();
-  return player;
+/// Whether collect.agent is a file of an agent, and can be read here.
+bool is_file(const CollectConfig& config) {
+  return agent_in_file.is_there() && config.agent.ends_with(".pt");
 }
 
 /// Who plays without learning before.
 std::unique_ptr<CollectAgent> given_agent(const CollectConfig& config) {
-  if (!is_script_agent(config.agent)) return make_collect_agent(config);
-  torch::set_num_threads(1);
-  return load_script_agent(config.agent);
+  return is_file(config) ? agent_in_file(config.agent, config.agent) : make_collect_agent(config);
 }
-#else
-constexpr bool kLearning = false;
-
-bool is_script_agent(const std::string&) { return false; }
-void keep_agent(const std::string&, const std::string&) {}
-
-std::unique_ptr<CollectAgent> given_agent(const CollectConfig& config) {
-  return make_collect_agent(config);
-}
-
-Player trained_player(const CollectStepConfig&, const Environment&, const CommonOptions&) {
-  throw InternalError("an agent that learns needs LibTorch");
-}
-#endif
 
 void print_json(const CollectResult& result, const Player& player, const EnvSpec& spec,
                 const std::string& out) {
@@ -186,7 +147,7 @@ StepTaken taken(const CollectResult& result, const Player& player, uint64_t seed
 void run(const CollectOptions& options) {
   const CollectStepConfig config =
       with_environment(*options.environment, resolve_config<CollectStepConfig>(options.common));
-  const bool trained = kLearning && config.collect.agent == "ppo";
+  const bool trained = agent_of_ppo.is_there() && config.collect.agent == "ppo";
   if (trained && !options.part.is_whole())
     throw InputError("--part {}: agent ppo learns before it plays, and each part would do so anew",
                      options.part.text());
@@ -207,21 +168,18 @@ void run(const CollectOptions& options) {
   run.seed = config.seed;
   CollectStepConfig kept = config;
   kept.env = relative_to(run.directory, config.env);
-#ifdef REVERIE_LEARNING
-  kept.with_ppo = trained;
-#endif
+  if (!trained) kept.agents = {};  // data are the same whichever program collects
   run.config = dump_config(kept);
   run.workers = workers_for(made.environment->spec(), options.workers);
   run.progress = options.common.progress();
   const RunDirectory directory(run.metrics, run.config, options.common.resume);
-  if (is_script_agent(config.collect.agent))
-    keep_agent(config.collect.agent, run.directory + "/agent.pt");
+  if (is_file(config.collect)) keep_agent(config.collect.agent, run.directory + "/agent.pt");
   RunTime time(run.metrics);
   if (options.common.resume) time.resume();
   run.after_episode = [&](int episode) {
     if ((episode + 1) % config.collect.shard_episodes == 0) time.keep();
   };
-  if (trained) player = trained_player(config, *made.environment, options.common);
+  if (trained) player = agent_of_ppo("agent ppo", config, *made.environment, options.common);
   const CollectResult result = collect(*made.environment, *player.agent, config.collect, run);
   time.keep();
   write_history(run.metrics, {},

@@ -2,13 +2,15 @@
 
 #include <cstdint>
 
-#ifdef REVERIE_LEARNING
-#include "controller/modelfree/agent_ppo.h"
-#endif
+#include "core/base/config_sections.h"
 #include "datasets/collect.h"
 #include "env/kind.h"
 
 namespace reverie {
+
+/// Of agents that learn before they play, which the program with LibTorch adds in static
+/// initializers: their settings, at their defaults.
+inline ConfigSections learning_agents;
 
 /// What `reverie collect` resolves and keeps with the data; later steps make the environment again
 /// from it.
@@ -16,21 +18,14 @@ struct CollectStepConfig {
   uint64_t seed = 0;
   EnvironmentConfig env;
   CollectConfig collect;
-#ifdef REVERIE_LEARNING
-  AgentPpoConfig ppo;
-  /// Whether its settings are among the fields. They are not kept where another agent plays, so
-  /// that data are the same whichever program collects.
-  bool with_ppo = true;
-#endif
+  ConfigSections agents = learning_agents;
 
   template <class V>
   void fields(V& v) {
     v.field("seed", seed, "Seed of all randomness");
     v.section("env", env, "The environment");
     v.section("collect", collect, "Collection of rollouts");
-#ifdef REVERIE_LEARNING
-    if (with_ppo) v.section("ppo", ppo, "The agent ppo, which is trained before it plays");
-#endif
+    agents.fields(v);
   }
 };
 

@@ -8,6 +8,7 @@
 #include "tools/extents.h"
 #include "tools/help.h"
 #include "tools/interrupt.h"
+#include "tools/units.h"
 
 namespace reverie {
 namespace {
@@ -21,8 +22,6 @@ struct CompareArguments {
   uint64_t seed = 1;
   bool json = false;
 };
-
-constexpr double kMillisecond = 1e-3;
 
 void print_row(const ContestantResult& timed, double error, const std::string& file,
                bool is_winner) {

@@ -6,12 +6,11 @@
 #include "core/base/words.h"
 #include "core/ir/structural_hash.h"
 #include "core/onnx/symbols.h"
+#include "tools/units.h"
 
 namespace reverie {
 
 namespace {
-
-constexpr double kMillisecond = 1e-3;
 
 const Cost& cost_of(const Optimized& result, size_t contestant) {
   return contestant == 0 ? result.search.initial_cost : result.contenders[contestant - 1].cost;

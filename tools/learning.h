@@ -56,6 +56,7 @@ template <class Result, class... Arguments>
 class LearningPart<Result(Arguments...)> {
  public:
   bool is(Result (*part)(Arguments...)) { return (part_ = part) != nullptr; }
+  bool is_there() const { return part_ != nullptr; }
   /// `what` needs LibTorch.
   Result operator()(const std::string& what, Arguments... arguments) const {
     if (part_ == nullptr) leave_to_learning_program(what);

@@ -8,11 +8,10 @@
 #include "core/base/json.h"
 #include "core/base/words.h"
 #include "core/cost/measured.h"
+#include "tools/units.h"
 
 namespace reverie {
 namespace {
-
-constexpr double kMillisecond = 1e-3;
 
 double gain_percent(double ratio) { return 100 * (1 - ratio); }
 

@@ -57,11 +57,13 @@ struct OptimizeArguments {
 };
 
 struct OptimizeSettings : OptimizeConfig {
-  LearnedMethodsConfig learned;
+  GuidedSearchOptions policy;
+  ConfigSections learned = learned_methods;
 
   template <class V>
   void fields(V& v) {
     OptimizeConfig::fields(v);
+    v.section("policy", policy, "How a policy searches (policy)");
     learned.fields(v);
   }
 };
@@ -147,7 +149,7 @@ SearchMethod method_of(const OptimizeSettings& config, const std::string& policy
                        const std::shared_ptr<const RuleSet>& rules,
                        const std::shared_ptr<CostModel>& cost) {
   if (config.method == "policy") {
-    const auto by_policy = method_of_policy("--method policy", policy, config.learned, rules, cost);
+    const auto by_policy = method_of_policy("--method policy", policy, config.policy, rules, cost);
     return is_measured(config) ? measured_method(config, cheapest_of(by_policy)) : by_policy;
   }
   if (is_measured(config) && config.method == "ppo")
@@ -177,7 +179,7 @@ RuleSet rules_from(const OptimizeArguments& options) {
 /// Where it is known, how many expansions there will be, or measurements.
 int64_t budget_of(const OptimizeSettings& config) {
   if (is_measured(config)) return config.measured.budget;
-  if (config.method == "policy" && config.learned.policy.search != PolicySearchKind::kEpisodes)
+  if (config.method == "policy" && config.policy.search != PolicySearchKind::kEpisodes)
     return config.search.budget;
   for (const Solver* solver : solvers_for("rewrite"))
     if (solver->name() == config.method && solver->budget_unit() == "expansions")

@@ -13,11 +13,10 @@
 #include "core/report/svg.h"
 #include "env/rewrite/optimize/file_cost.h"
 #include "tools/contenders.h"
+#include "tools/units.h"
 
 namespace reverie {
 namespace {
-
-constexpr double kMillisecond = 1e-3;
 
 std::string section(const std::string& title, const std::string& body) {
   return body.empty() ? "" : "<h2>" + title + "</h2>\n" + body;

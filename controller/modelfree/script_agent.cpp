@@ -112,8 +112,6 @@ class ScriptAgent : public CollectAgent {
 
 }  // namespace
 
-bool is_script_agent(const std::string& agent) { return agent.ends_with(".pt"); }
-
 std::unique_ptr<CollectAgent> load_script_agent(const std::string& path) {
   if (!std::filesystem::exists(path))
     throw InputError("collect.agent is '{}', and there is no such file", path);

@@ -7,9 +7,6 @@
 
 namespace reverie {
 
-/// Whether `collect.agent` names a file of an agent: FILE.pt.
-bool is_script_agent(const std::string& agent);
-
 /// An agent as a TorchScript file, as torch.jit.script(module).save(path) writes it.
 ///
 /// Its forward takes one state as a dictionary of tensors: those of a batch of one graph in Python
