@@ -110,7 +110,7 @@ inline std::vector<OperatorCase> product_cases() {
   };
 }
 
-inline std::vector<OperatorCase> window_cases() {
+inline std::vector<OperatorCase> pooling_cases() {
   return {
       CaseBuilder("MaxPool", {f32({1, 16, 9, 9})})
           .with("kernel_shape", Ints{3, 3})
@@ -151,6 +151,11 @@ inline std::vector<OperatorCase> window_cases() {
           .named("ceil_include_pad"),
       CaseBuilder("GlobalAveragePool", {f32({2, 16, 7, 5})}),
       CaseBuilder("GlobalMaxPool", {f32({2, 3, 7, 5})}),
+  };
+}
+
+inline std::vector<OperatorCase> normalization_cases() {
+  return {
       CaseBuilder("BatchNormalization",
                   {f32({2, 16, 5, 5}), f32({16}), f32({16}), f32({16}), f32({16})})
           .constant(1)
@@ -181,6 +186,11 @@ inline std::vector<OperatorCase> window_cases() {
           .within(-5, 5)
           .named("long_axis"),
       CaseBuilder("LayerNormalization", {f32({3, 700}), f32({700}), f32({700})}).named("long"),
+  };
+}
+
+inline std::vector<OperatorCase> reduction_cases() {
+  return {
       CaseBuilder("ReduceMean", {f32({2, 3, 20})}).with("axes", Ints{-1}),
       CaseBuilder("ReduceMean", {f32({2, 3, 4, 5})})
           .with("axes", Ints{1, 3})
@@ -201,7 +211,6 @@ inline std::vector<OperatorCase> window_cases() {
 }
 
 inline std::vector<OperatorCase> image_cases() {
-  const std::string linear = "linear", cubic = "cubic", asymmetric = "asymmetric", floor = "floor";
   return {
       CaseBuilder("ConvTranspose", {f32({2, 3, 5, 4}), f32({3, 6, 3, 2})}),
       CaseBuilder("ConvTranspose", {f32({1, 8, 6, 6}), f32({8, 16, 4, 4}), f32({16})})
@@ -230,6 +239,18 @@ inline std::vector<OperatorCase> image_cases() {
           .with("pads", Ints{1, 0, 1, 1})
           .with("strides", Ints{2, 1}),
       CaseBuilder("GlobalLpPool", {f32({2, 3, 4, 5})}).with("p", int64_t{3}),
+      CaseBuilder("InstanceNormalization", {f32({1, 16, 5, 6}), f32({16}), f32({16})}),
+      CaseBuilder("InstanceNormalization", {f32({1, 3, 11}), f32({3}), f32({3})}).named("one_axis"),
+      CaseBuilder("InstanceNormalization", {f32({2, 4, 5, 6}), f32({4}), f32({4})}).named("batch"),
+      CaseBuilder("LRN", {f32({2, 7, 3, 4})}).with("size", int64_t{3}).with("alpha", 0.5),
+      CaseBuilder("LpNormalization", {f32({2, 7, 3})}).with("axis", int64_t{1}),
+      CaseBuilder("LpNormalization", {f32({2, 7})}).with("p", int64_t{1}).named("absolute"),
+  };
+}
+
+inline std::vector<OperatorCase> resampling_cases() {
+  const std::string linear = "linear", cubic = "cubic", asymmetric = "asymmetric", floor = "floor";
+  return {
       CaseBuilder("Resize", {f32({1, 3, 4, 5})}).with("scales", std::vector<double>{1, 1, 2, 3}),
       CaseBuilder("Resize", {f32({1, 3, 4, 5})})
           .with("scales", std::vector<double>{1, 1, 2, 2})
@@ -272,12 +293,6 @@ inline std::vector<OperatorCase> image_cases() {
           .with("padding_mode", std::string("border"))
           .with("mode", std::string("nearest"))
           .named("border"),
-      CaseBuilder("InstanceNormalization", {f32({1, 16, 5, 6}), f32({16}), f32({16})}),
-      CaseBuilder("InstanceNormalization", {f32({1, 3, 11}), f32({3}), f32({3})}).named("one_axis"),
-      CaseBuilder("InstanceNormalization", {f32({2, 4, 5, 6}), f32({4}), f32({4})}).named("batch"),
-      CaseBuilder("LRN", {f32({2, 7, 3, 4})}).with("size", int64_t{3}).with("alpha", 0.5),
-      CaseBuilder("LpNormalization", {f32({2, 7, 3})}).with("axis", int64_t{1}),
-      CaseBuilder("LpNormalization", {f32({2, 7})}).with("p", int64_t{1}).named("absolute"),
   };
 }
 
@@ -510,9 +525,10 @@ inline std::set<std::string> uncommon_names() {
 /// Many shapes, attributes and element types of every family of operators.
 inline std::vector<OperatorCase> operator_cases() {
   std::vector<OperatorCase> all;
-  for (auto family : {convolution_cases, product_cases, window_cases, elementwise_cases,
-                      movement_cases, image_cases, recurrent_cases, quantized_cases, uncommon_cases,
-                      transformer_cases, fused_cases})
+  for (auto family :
+       {convolution_cases, product_cases, pooling_cases, normalization_cases, reduction_cases,
+        elementwise_cases, movement_cases, image_cases, resampling_cases, recurrent_cases,
+        quantized_cases, uncommon_cases, transformer_cases, fused_cases})
     for (OperatorCase& one : family()) all.push_back(std::move(one));
   return all;
 }
