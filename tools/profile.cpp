@@ -71,13 +71,11 @@ void print_reasons(const ProfileResult& result) {
 
 void measure(const Operators& operators, const ProfileArguments& options) {
   Progress progress("profile", std::ssize(operators), "operators", progress_style(options.quiet));
-  ProfileOptions profile;
-  profile.measure.machine = make_machine(options.cost);
-  profile.measure.table = options.out;
-  profile.max_seconds = options.seconds;
-  profile.stop = options.reach.stop;
-  profile.on_progress = [&](int64_t done) { progress.update(done); };
-  const ProfileResult result = profile_operators(operators, profile);
+  const ProfileResult result = profile_operators(
+      operators, {.measure = {.machine = make_machine(options.cost), .table = options.out},
+                  .max_seconds = options.seconds,
+                  .stop = options.reach.stop,
+                  .on_progress = [&](int64_t done) { progress.update(done); }});
   fmt::print("{}: {} measured, {} known before, {} that cannot be run alone{}\n", options.out,
              counted(result.measured, "operator"), result.known, result.unmeasured,
              result.complete ? "" : "; not complete, the same command goes on");

@@ -23,9 +23,7 @@ Argument after_colon(const std::string& name) {
 }
 
 std::shared_ptr<Machine> make_cpu(const Argument& threads) {
-  auto cpu = cpu_machine(threads ? threads_named(*threads) : 1);
-  cpu->info();  // refused here where nothing can run on it
-  return cpu;
+  return cpu_machine(threads ? threads_named(*threads) : 1);
 }
 
 std::shared_ptr<Machine> make_cuda(const Argument& precision) {

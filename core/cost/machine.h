@@ -77,7 +77,7 @@ class Machine {
                                        const TimingOptions& options) = 0;
 };
 
-/// This machine's processor with so many threads (0: one per core).
+/// This machine's processor with so many threads (0: one per core). InputError without oneDNN.
 std::shared_ptr<Machine> cpu_machine(int threads = 1);
 /// CpuExecutor::has_kernel; nothing without oneDNN.
 bool cpu_has_kernel(const OpSchema& op);

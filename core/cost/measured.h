@@ -18,7 +18,7 @@ namespace reverie {
 std::string cache_directory();
 
 struct MeasureOptions {
-  TimingOptions timing;
+  TimingOptions timing = {};
   /// One thread of this processor: starting and joining several takes as long as many an operator
   /// does, and differs with what else the machine is doing.
   std::shared_ptr<Machine> machine = cpu_machine();

@@ -22,9 +22,7 @@ struct Source {
 };
 
 std::shared_ptr<CostModel> measured(const std::string& machine, double time_limit) {
-  MeasureOptions options;
-  options.machine = make_machine(machine);
-  options.time_limit = time_limit;
+  const MeasureOptions options{.machine = make_machine(machine), .time_limit = time_limit};
   if (options.directory.empty())
     fmt::print(stderr,
                "measured costs are not kept: there is no home folder that can be written; "

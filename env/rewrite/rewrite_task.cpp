@@ -194,10 +194,9 @@ Measurements RewriteTask::measure(std::span<const std::shared_ptr<const Solution
     return {{}, machine + " cannot run operators that are carried through untouched"};
   std::vector<Graph> graphs;
   for (const auto& solution : solutions) graphs.push_back(rewritten(*solution).graph);
-  EndToEndOptions options;
-  options.repeats = static_cast<int>(rounds);
-  options.machine = machine_beside(context_->how.machine, cost_->name());
-  const Interleaved times = measure_interleaved(graphs, options);
+  const Interleaved times = measure_interleaved(
+      graphs, {.repeats = static_cast<int>(rounds),
+               .machine = machine_beside(context_->how.machine, cost_->name())});
   Measurements measured;
   for (size_t i = 0; i < graphs.size(); ++i)
     measured.results.push_back(measured_result(times.graphs[i], times.ratio_to_first[i]));

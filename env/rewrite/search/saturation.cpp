@@ -53,7 +53,7 @@ class Round {
     const IlpResult result =
         extract_by_ilp(extraction.problem(), start, seconds, [this] { return run_.must_stop(); });
     seconds -= watch.seconds();
-    extraction_ = result.status();
+    extraction_ = result.status;
     keep(extraction, result.selection);
     run_.out_of_time();
   }

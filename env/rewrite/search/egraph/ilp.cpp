@@ -231,12 +231,14 @@ void solve(CbcModel& model, double seconds) {
   CbcMain1(static_cast<int>(std::size(arguments)), arguments, model, keep_on, data);
 }
 
-}  // namespace
-
-std::string IlpResult::status() const {
-  if (optimal) return "optimal";
-  return gap_known ? fmt::format("gap {:.2f}%", 100 * gap) : "gap unknown";
+std::string status_of(const CbcModel& model, const Limit& limit, int64_t cost) {
+  if (!limit.inside && model.isProvenOptimal()) return "optimal";
+  const double bound = model.getBestPossibleObjValue() / Program::scaled(1);
+  if (limit.inside || bound <= 0) return "gap unknown";
+  return fmt::format("gap {:.2f}%", 100 * std::max(0.0, static_cast<double>(cost) / bound - 1));
 }
+
+}  // namespace
 
 IlpResult extract_by_ilp(const ExtractionProblem& problem, const Selection& start, double seconds,
                          const OutOfTime& out_of_time) {
@@ -246,8 +248,6 @@ IlpResult extract_by_ilp(const ExtractionProblem& problem, const Selection& star
   const auto start_cost = follower.cost(start);
   REVERIE_CHECK(start_cost.has_value());
   const Program program(problem, start);
-  result.columns = program.columns();
-  result.rows = program.rows();
 
   Limit limit{out_of_time, std::chrono::steady_clock::now() +
                                std::chrono::duration_cast<std::chrono::steady_clock::duration>(
@@ -270,11 +270,7 @@ IlpResult extract_by_ilp(const ExtractionProblem& problem, const Selection& star
     const auto cost = follower.cost(found);
     if (cost && *cost < *start_cost) result.selection = found;
   }
-  const auto best = static_cast<double>(*follower.cost(result.selection));
-  result.optimal = !limit.inside && model.isProvenOptimal();
-  const double bound = model.getBestPossibleObjValue() / Program::scaled(1);
-  result.gap_known = !limit.inside && bound > 0;
-  if (result.gap_known) result.gap = std::max(0.0, best / bound - 1);
+  result.status = status_of(model, limit, *follower.cost(result.selection));
   return result;
 }
 

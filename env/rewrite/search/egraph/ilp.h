@@ -8,15 +8,9 @@ namespace reverie {
 
 struct IlpResult {
   Selection selection;  ///< the best found, never dearer than the one given
-  /// In the solver's own words: no selection among those allowed costs less.
-  bool optimal = false;
-  /// How far the cost may be above the least one, relative to it, as far as the solver knows.
-  double gap = 0;
-  bool gap_known = false;
-  int columns = 0;  ///< size of the program
-  int rows = 0;
-  /// "optimal", "gap 1.2%" or "gap unknown".
-  std::string status() const;
+  /// In the solver's own words: "optimal" where no selection among those allowed costs less, else
+  /// how far the cost may be above the least one, "gap 1.20%" or "gap unknown".
+  std::string status;
 };
 
 /// Extraction as an integer linear program, solved by CBC (COIN-OR) from `start`, which must have a

@@ -2,13 +2,9 @@
 
 namespace reverie {
 
-std::string IlpResult::status() const { return "no program solved: built without CBC"; }
-
 IlpResult extract_by_ilp(const ExtractionProblem&, const Selection& start, double,
                          const OutOfTime&) {
-  IlpResult result;
-  result.selection = start;
-  return result;
+  return {.selection = start, .status = "no program solved: built without CBC"};
 }
 
 }  // namespace reverie

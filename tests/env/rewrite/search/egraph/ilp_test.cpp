@@ -100,7 +100,7 @@ TEST(Ilp, FindsTheOptimumOfWhatIsAllowed) {
   int whole = 0;
   for_solvable(200, [&](const ExtractionProblem& problem, const Selection& start) {
     const IlpResult result = extract_by_ilp(problem, start, kSeconds, kNever);
-    EXPECT_EQ(result.status(), "optimal");
+    EXPECT_EQ(result.status, "optimal");
     const auto cost = Follower(problem).cost(result.selection);
     ASSERT_TRUE(cost.has_value());
     EXPECT_EQ(*cost, *least_allowed(problem, allow_without_cycles(problem, start)));
