@@ -13,6 +13,7 @@ namespace reverie {
 namespace {
 
 using ::testing::HasSubstr;
+using ::testing::Not;
 
 template <class Use>
 std::string refusal(Use use) {
@@ -30,6 +31,7 @@ TEST(WithoutOneDnn, TheProcessorIsNamedAndMeasuresNothing) {
   const Graph graph = RandomGraph::make(1, 5);
   EXPECT_THAT(refusal([&] { measure_interleaved({graph}); }), HasSubstr("needs oneDNN"));
   EXPECT_THAT(refusal([] { make_cost_model("cpu"); }), HasSubstr("needs oneDNN"));
+  EXPECT_THAT(refusal([] { make_cost_model("cuda"); }), Not(HasSubstr("oneDNN")));
 }
 
 TEST(WithoutEigen, CostsAreFittedToNothing) {
