@@ -79,7 +79,12 @@ class LocationList {
   void set_change(const Entry& entry, const MatchOrder& before);
   template <class Use>
   void for_each(const Use& use) const {
-    walk(root_, use);
+    for_first(size(), use);
+  }
+  /// Of the first `count`.
+  template <class Use>
+  void for_first(int count, const Use& use) const {
+    walk(root_, count, use);
   }
 
   /// Entries that stand together: what a search for the least changes splits. Valid until the list
@@ -118,11 +123,13 @@ class LocationList {
   static void split(Node* node, int32_t slot, const MatchOrder& before, Node*& left, Node*& right);
   static Node* join(Node* left, Node* right);
   template <class Use>
-  static void walk(const Node* node, const Use& use) {
-    if (node == nullptr) return;
-    walk(node->left, use);
+  static void walk(const Node* node, int count, const Use& use) {
+    if (node == nullptr || count <= 0) return;
+    walk(node->left, count, use);
+    count -= size_of(node->left) + 1;
+    if (count < 0) return;
     use(node->entry.slot);
-    walk(node->right, use);
+    walk(node->right, count, use);
   }
   /// Calls use(node) for the node of a slot that is reached by reference, after which all above it
   /// are brought up to date.

@@ -54,6 +54,7 @@ struct RewriteState::Impl {
   /// What was made of a rule's list when it was asked for; shared by copies.
   struct Listing {
     std::shared_ptr<const std::vector<Match>> locations;
+    std::shared_ptr<const std::vector<Match>> first;  // so many as were asked for
     std::shared_ptr<const std::vector<LocationClass>> classes;
   };
   Listing& listing(int rule) { return listings.edit(static_cast<size_t>(rule)); }
@@ -62,6 +63,8 @@ struct RewriteState::Impl {
   Match as_match(int32_t slot) const;
   bool some_risky(int rule) const { return matches.risky(rule) > 0; }
   const std::vector<Match>& locations_of(int rule);
+  int location_count(int rule);
+  std::shared_ptr<const std::vector<Match>> first_locations(int rule, int most);
   std::optional<int> find(const Match& match);
   const std::vector<LocationClass>& classes_of(int rule);
   void update_neighbourhoods();
@@ -81,6 +84,8 @@ struct RewriteState::Impl {
   void catch_up();
   void relist(const Change::Applied& applied, const NodeMarks& marks,
               std::vector<StoredMatch> fresh);
+  void note_in_sequence(const NodeOrder::Moved& moved, const std::vector<NodeId>& removed);
+  std::shared_ptr<const std::vector<NodeId>> topological_order();
   /// Locks, and catches up.
   std::unique_lock<std::mutex> lock_matched();
 
@@ -98,6 +103,8 @@ struct RewriteState::Impl {
   // Computed when asked for, under `mutex`.
   mutable std::mutex mutex;
   NodeOrder order;
+  std::shared_ptr<const std::vector<NodeId>> sequence;  // the order when it was last asked for
+  std::vector<NodeId> sequence_moved;                   // what may have come, gone or moved since
   MatchStore matches;
   SharedVector<LocationList, 0> lists;  // by rule
   /// Whether the lists hold what matches change; from when that was first asked for.

@@ -104,6 +104,27 @@ const std::vector<Match>& RewriteState::Impl::locations_of(int rule) {
   return *known(rule).locations;
 }
 
+int RewriteState::Impl::location_count(int rule) {
+  return some_risky(rule) ? static_cast<int>(locations_of(rule).size())
+                          : lists[static_cast<size_t>(rule)].size();
+}
+
+std::shared_ptr<const std::vector<Match>> RewriteState::Impl::first_locations(int rule, int most) {
+  const int count = std::min(most, location_count(rule));
+  if (known(rule).first != nullptr && std::ssize(*known(rule).first) == count)
+    return known(rule).first;
+  auto found = std::make_shared<std::vector<Match>>();
+  if (some_risky(rule)) {
+    const std::vector<Match>& all = locations_of(rule);
+    found->assign(all.begin(), all.begin() + count);
+  } else {
+    found->reserve(static_cast<size_t>(count));
+    lists[static_cast<size_t>(rule)].for_first(
+        count, [&](int32_t slot) { found->push_back(as_match(slot)); });
+  }
+  return listing(rule).first = std::move(found);
+}
+
 void RewriteState::Impl::update_neighbourhoods() {
   if (!neighbourhoods) {
     neighbourhoods.emplace();

@@ -139,7 +139,9 @@ void RewriteState::Impl::forget_cost(int32_t slot) {
   if (!matches[slot].cost_known) return;
   matches.edit(slot).cost_known = false;
   cost_forgotten.push_back(slot);
-  listing(matches[slot].rule).classes = nullptr;
+  Listing& of_rule = listing(matches[slot].rule);
+  of_rule.first = nullptr;
+  of_rule.classes = nullptr;
 }
 
 /// Those whose place among the others may be another: what stands on a node that moved, and of

@@ -1,6 +1,7 @@
 #include "core/rules/rewrite_state.h"
 
 #include <algorithm>
+#include <iterator>
 #include <numeric>
 #include <utility>
 
@@ -41,6 +42,8 @@ RewriteState::Impl::Impl(const Impl& other)
       value_signatures(other.value_signatures),
       operators(other.operators),
       order(other.order),
+      sequence(other.sequence),
+      sequence_moved(other.sequence_moved),
       matches(other.matches),
       lists(other.lists),
       ranked(other.ranked),
@@ -134,7 +137,10 @@ NodesChanged RewriteState::Impl::commit(const Rewrite& rewrite) {
     hash_changed.insert(hash_changed.end(), applied.touched.begin(), applied.touched.end());
     hash_removed.insert(hash_removed.end(), applied.removed.begin(), applied.removed.end());
   }
-  return {applied.added, applied.removed};
+  NodesChanged changed{applied.added, applied.removed, applied.touched};
+  changed.around.insert(changed.around.end(), applied.used_otherwise.begin(),
+                        applied.used_otherwise.end());
+  return changed;
 }
 
 void RewriteState::Impl::catch_up() {
@@ -148,6 +154,7 @@ void RewriteState::Impl::relist(const Change::Applied& applied, const NodeMarks&
                                 std::vector<StoredMatch> fresh) {
   const NodeOrder order_before = order;
   const auto moved = order.update(graph, {applied.touched, applied.removed, applied.outputs});
+  note_in_sequence(moved, applied.removed);
   const std::vector<int32_t> stale = stale_matches(marks);
   std::vector<int32_t> to_list =
       moved.all ? std::vector<int32_t>{} : moved_matches(moved, order_before);
@@ -187,6 +194,47 @@ void RewriteState::Impl::relist(const Change::Applied& applied, const NodeMarks&
   forget_listings(dirty);
 }
 
+void RewriteState::Impl::note_in_sequence(const NodeOrder::Moved& moved,
+                                          const std::vector<NodeId>& removed) {
+  if (sequence == nullptr) return;
+  for (const auto* nodes : {&moved.nodes, &removed})
+    sequence_moved.insert(sequence_moved.end(), nodes->begin(), nodes->end());
+  if (!moved.all && sequence_moved.size() < sequence->size()) return;
+  sequence = nullptr;
+  sequence_moved.clear();
+}
+
+/// Takes out what may have moved, and puts it in again where it now belongs.
+std::shared_ptr<const std::vector<NodeId>> RewriteState::Impl::topological_order() {
+  if (sequence == nullptr)
+    sequence = std::make_shared<const std::vector<NodeId>>(graph.topological_order());
+  if (sequence_moved.empty()) return sequence;
+  std::vector<uint8_t> moves(static_cast<size_t>(graph.node_capacity()), 0);
+  for (const NodeId node : sequence_moved) moves[static_cast<size_t>(node.index)] = 1;
+  std::vector<NodeId> kept;
+  kept.reserve(sequence->size());
+  std::ranges::copy_if(*sequence, std::back_inserter(kept),
+                       [&](NodeId node) { return !moves[static_cast<size_t>(node.index)]; });
+
+  std::vector<NodeId> arriving = std::exchange(sequence_moved, {});
+  sort_unique(arriving);
+  std::erase_if(arriving, [&](NodeId node) { return !graph.alive(node); });
+  const auto position = [&](NodeId node) { return order.position(node); };
+  std::ranges::sort(arriving, {}, position);
+  std::vector<NodeId> now;
+  now.reserve(kept.size() + arriving.size());
+  auto next = kept.cbegin();
+  for (const NodeId node : arriving) {
+    const auto behind = std::ranges::upper_bound(next, kept.cend(), position(node), {}, position);
+    now.insert(now.end(), next, behind);
+    now.push_back(node);
+    next = behind;
+  }
+  now.insert(now.end(), next, kept.cend());
+  sequence = std::make_shared<const std::vector<NodeId>>(std::move(now));
+  return sequence;
+}
+
 std::unique_lock<std::mutex> RewriteState::Impl::lock_matched() {
   std::unique_lock lock(mutex);
   catch_up();
@@ -216,8 +264,12 @@ const std::vector<Match>& RewriteState::locations(int rule) const {
 
 int RewriteState::location_count(int rule) const {
   const auto lock = impl_->lock_matched();
-  return impl_->some_risky(rule) ? static_cast<int>(impl_->locations_of(rule).size())
-                                 : impl_->lists[static_cast<size_t>(rule)].size();
+  return impl_->location_count(rule);
+}
+
+std::shared_ptr<const std::vector<Match>> RewriteState::first_locations(int rule, int most) const {
+  const auto lock = impl_->lock_matched();
+  return impl_->first_locations(rule, most);
 }
 
 Match RewriteState::location(int rule, int index) const {
@@ -279,6 +331,11 @@ NodesChanged RewriteState::commit(const Rewrite& rewrite) {
     std::shared_ptr<Impl>{impl_}.reset();
   }
   return impl_->commit(rewrite);
+}
+
+std::shared_ptr<const std::vector<NodeId>> RewriteState::topological_order() const {
+  const auto lock = impl_->lock_matched();
+  return impl_->topological_order();
 }
 
 void RewriteState::put_in_order(std::vector<NodeId>& nodes) const {

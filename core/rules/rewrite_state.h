@@ -35,6 +35,8 @@ struct RankedLocation {
 struct NodesChanged {
   std::vector<NodeId> added;  ///< some may be erased again
   std::vector<NodeId> removed;
+  /// Whose inputs or uses changed; may hold duplicates and what was added or removed.
+  std::vector<NodeId> around;
 };
 
 /// A graph under rewriting: the graph, all matches of a rule set, its cost and its hash, each
@@ -67,6 +69,10 @@ class RewriteState {
   /// locations(rule)[index], at once (except where a match could close a cycle).
   Match location(int rule, int index) const;
 
+  /// The first of locations(rule), at most `most`. The same object, from state to state, until a
+  /// match of the rule comes, goes, moves, or changes the cost by another difference.
+  std::shared_ptr<const std::vector<Match>> first_locations(int rule, int most) const;
+
   /// The locations of a rule by class, in the order of their representatives; each location is in
   /// one class. The reference is valid until the next commit. Computed when asked for, from names
   /// of neighbourhoods that are kept from state to state.
@@ -94,6 +100,8 @@ class RewriteState {
   /// looked up, when they are first asked for: a state that is only looked at as a graph does
   /// without. What the cost model throws then, whatever asked throws, each time until it succeeds.
   NodesChanged commit(const Rewrite& rewrite);
+  /// graph().topological_order(), from the second call on kept by difference.
+  std::shared_ptr<const std::vector<NodeId>> topological_order() const;
   /// Puts nodes of the graph in the order of graph().topological_order(), which is not walked.
   void put_in_order(std::vector<NodeId>& nodes) const;
 

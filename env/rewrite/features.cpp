@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <iterator>
 #include <utility>
 
 #include "env/rewrite/regions.h"
@@ -112,6 +111,7 @@ void write_attributes(const Graph& graph, NodeId node, float* row) {
   for (size_t i = 0; i < 4; ++i) row[24 + i] = static_cast<float>(entry(perm, i)) / 8;
 }
 
+/// What depends on the node alone.
 NodeRow row_of(const Graph& graph, CostModel& model, NodeId node) {
   NodeRow row;
   row.cost = node_cost(model, graph, node).runtime.count;
@@ -129,52 +129,105 @@ NodeRow row_of(const Graph& graph, CostModel& model, NodeId node) {
   return row;
 }
 
-/// The columns that depend on what is around a node.
-void write_surroundings(const Graph& graph, NodeId node, float* row) {
+/// What depends on the nodes next to it.
+void write_surroundings(const Graph& graph, NodeId node, NodeRow* row) {
   int constants = 0, uses = 0;
   int64_t bytes = 0;
-  for (const ValueId input : graph.inputs(node)) {
-    if (!input.valid() || !graph.is_constant(input)) continue;
-    ++constants;
-    bytes += graph.type(input).bytes();
+  row->reads = {};
+  const auto inputs = graph.inputs(node);
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    if (!inputs[i].valid()) continue;
+    if (graph.is_constant(inputs[i])) {
+      ++constants;
+      bytes += graph.type(inputs[i]).bytes();
+    } else {
+      row->reads.push_back(
+          {graph.producer(inputs[i]), graph.output_index(inputs[i]), static_cast<int32_t>(i)});
+    }
   }
-  row[10] = static_cast<float>(graph.inputs(node).size()) / 8;
-  row[11] = static_cast<float>(constants) / 8;
-  if (bytes > 0) row[12] = log_of(static_cast<double>(bytes)) / 32;
+  bool is_output = false;
   for (const ValueId output : graph.outputs(node)) {
     uses += graph.use_count(output);
-    if (graph.is_output(output)) row[14] = 1;
+    is_output = is_output || graph.is_output(output);
   }
-  row[13] = static_cast<float>(uses) / 8;
+  float* columns = row->columns.data();
+  columns[10] = static_cast<float>(inputs.size()) / 8;
+  columns[11] = static_cast<float>(constants) / 8;
+  columns[12] = bytes > 0 ? log_of(static_cast<double>(bytes)) / 32 : 0;
+  columns[13] = static_cast<float>(uses) / 8;
+  columns[14] = is_output;
 }
 
 /// Rank, extents and elements of a value, as the row of its producer has them where it is its first
 /// output.
-void write_value(const Graph& graph, ValueId value, const float* producer, float* row) {
-  if (graph.output(graph.producer(value)) == value) {
+void write_value(const Graph& graph, const ReadValue& read, const float* producer, float* row) {
+  if (read.output == 0) {
     std::copy_n(producer + 5, 5, row + 1);
     row[6] = producer[4];
     return;
   }
-  const TensorType& type = graph.type(value);
+  const TensorType& type = graph.type(graph.output(read.producer, read.output));
   write_shape(type, &row[1], &row[2]);
   row[6] = log_of(static_cast<double>(type.elements())) / 32;
 }
 
-void append_edges(const Graph& graph, NodeId node, const std::vector<int32_t>& position,
-                  GraphFeatures* features) {
-  const auto inputs = graph.inputs(node);
-  for (size_t i = 0; i < inputs.size(); ++i) {
-    if (!inputs[i].valid() || graph.is_constant(inputs[i])) continue;
-    const int32_t sender = position[static_cast<size_t>(graph.producer(inputs[i]).index)];
-    features->senders.push_back(sender);
-    features->receivers.push_back(position[static_cast<size_t>(node.index)]);
-    std::array<float, kEdge> row{};
-    row[0] = static_cast<float>(i) / 8;
-    write_value(graph, inputs[i], &features->nodes[static_cast<size_t>(sender) * kNode],
-                row.data());
-    features->edges.insert(features->edges.end(), row.begin(), row.end());
+void reserve(std::span<const NodeId> order, const NodeRows& rows, GraphFeatures* features) {
+  size_t nodes = 0, edges = 0;
+  for (const NodeId node : order) {
+    const NodeKind kind = rows.kind(node);
+    if (kind.type < 0) continue;
+    ++nodes;
+    edges += static_cast<size_t>(kind.reads);
   }
+  features->node_types.reserve(nodes);
+  features->node_entities.reserve(nodes);
+  features->node_targets.reserve(nodes);
+  features->nodes.reserve(nodes * kNode);
+  features->senders.reserve(edges);
+  features->receivers.reserve(edges);
+  features->edges.reserve(edges * kEdge);
+}
+
+/// In a large graph a step waits for rows from memory most of all: they are asked for so many nodes
+/// ahead.
+constexpr size_t kAhead = 12;
+
+void prefetch(const NodeRow& row) {
+  constexpr size_t kCacheLine = 64;
+  const auto* bytes = reinterpret_cast<const char*>(&row);
+  for (size_t at = 0; at < sizeof(row); at += kCacheLine) __builtin_prefetch(bytes + at);
+}
+
+void append_node(const NodeRow& row, const FeatureContext& context, GraphFeatures* features) {
+  const auto cost = static_cast<double>(row.cost);
+  features->node_targets.push_back(ratio(cost, static_cast<double>(context.cost.runtime.count)));
+  features->nodes.push_back(ratio(cost, static_cast<double>(context.initial.runtime.count)));
+  features->nodes.insert(features->nodes.end(), row.columns.begin() + 1, row.columns.end());
+}
+
+/// `position`: the number of a node that is shown, by its index; -1 of others.
+void append_edges(const Graph& graph, const NodeRow& receiver, const std::vector<int32_t>& position,
+                  GraphFeatures* features) {
+  for (const ReadValue& read : receiver.reads) {
+    const int32_t sender = position[static_cast<size_t>(read.producer.index)];
+    features->senders.push_back(sender);
+    features->receivers.push_back(features->node_count() - 1);
+    features->edges.resize(features->edges.size() + kEdge);
+    float* const row = features->edges.data() + features->edges.size() - kEdge;
+    row[0] = static_cast<float>(read.operand) / 8;
+    write_value(graph, read, &features->nodes[static_cast<size_t>(sender) * kNode], row);
+  }
+}
+
+void write_gains(const std::vector<int32_t>& position, const FeatureContext& context,
+                 GraphFeatures* features) {
+  const auto for_each = [&](const auto& write) {
+    for (const auto& [node, gain] : context.gains)
+      if (const int32_t row = position[static_cast<size_t>(node.index)]; row >= 0)
+        write(features->nodes[static_cast<size_t>(row) * kNode + 1], gain);
+  };
+  for_each([](float& best, float gain) { best = gain; });
+  for_each([](float& best, float gain) { best = std::max(best, gain); });
 }
 
 void write_graph_targets(const FeatureContext& context, GraphFeatures* features) {
@@ -193,49 +246,38 @@ void write_graph_targets(const FeatureContext& context, GraphFeatures* features)
 
 }  // namespace
 
-NodeRows::NodeRows(const Graph& start, CostModel& model) {
-  std::vector<NodeRow> rows(static_cast<size_t>(start.node_capacity()));
-  for (const NodeId node : start.nodes())
-    if (!start.is_constant(node))
-      rows[static_cast<size_t>(node.index)] = row_of(start, model, node);
-  start_ = std::make_shared<const std::vector<NodeRow>>(std::move(rows));
-}
+NodeRows::NodeRows(const Graph& graph, CostModel& model) { update(graph, model, graph.nodes()); }
 
-const NodeRow& NodeRows::of(const Graph& graph, CostModel& model, NodeId node) {
-  const auto index = static_cast<size_t>(node.index);
-  if (index < start_->size()) return (*start_)[index];
-  const size_t came = index - start_->size();
-  if (came >= since_.size()) since_.resize(came + 1);
-  if (!since_[came]) since_[came] = row_of(graph, model, node);
-  return *since_[came];
-}
-
-GraphFeatures graph_features(const Graph& graph, std::span<const NodeId> order, CostModel& model,
-                             NodeRows& rows, const FeatureContext& context) {
-  std::vector<NodeId> nodes;
-  nodes.reserve(order.size());
-  std::ranges::copy_if(order, std::back_inserter(nodes),
-                       [&](NodeId node) { return !graph.is_constant(node); });
-  std::vector<int32_t> position(static_cast<size_t>(graph.node_capacity()), -1);
-  GraphFeatures features;
-  features.nodes.resize(nodes.size() * kNode);
-  for (size_t i = 0; i < nodes.size(); ++i) {
-    const NodeId node = nodes[i];
+void NodeRows::update(const Graph& graph, CostModel& model, std::span<const NodeId> changed) {
+  rows_.extend(static_cast<size_t>(graph.node_capacity()));
+  kinds_.extend(rows_.size());
+  for (const NodeId node : changed) {
+    if (!graph.alive(node) || graph.is_constant(node)) continue;
     const auto index = static_cast<size_t>(node.index);
-    position[index] = static_cast<int32_t>(i);
-    features.node_types.push_back(graph.op(node).id);
-    features.node_entities.push_back(context.regions->of(node));
-    const NodeRow& kept = rows.of(graph, model, node);
-    const auto cost = static_cast<double>(kept.cost);
-    features.node_targets.push_back(ratio(cost, static_cast<double>(context.cost.runtime.count)));
-    float* row = &features.nodes[i * kNode];
-    std::ranges::copy(kept.columns, row);
-    write_surroundings(graph, node, row);
-    row[0] = ratio(cost, static_cast<double>(context.initial.runtime.count));
-    if (index < context.gains.size() && context.gains[index])
-      row[1] = static_cast<float>(*context.gains[index]);
+    NodeRow& row = rows_.edit(index);
+    if (kinds_[index].type < 0) row = row_of(graph, model, node);
+    write_surroundings(graph, node, &row);
+    kinds_.edit(index) = {graph.op(node).id, static_cast<int32_t>(row.reads.size())};
   }
-  for (const NodeId node : nodes) append_edges(graph, node, position, &features);
+}
+
+GraphFeatures graph_features(const Graph& graph, std::span<const NodeId> order,
+                             const NodeRows& rows, const FeatureContext& context) {
+  GraphFeatures features;
+  reserve(order, rows, &features);
+  std::vector<int32_t> position(static_cast<size_t>(graph.node_capacity()), -1);
+  for (size_t i = 0; i < order.size(); ++i) {
+    if (i + kAhead < order.size()) prefetch(rows[order[i + kAhead]]);
+    const NodeId node = order[i];
+    const NodeKind kind = rows.kind(node);
+    if (kind.type < 0) continue;
+    position[static_cast<size_t>(node.index)] = features.node_count();
+    features.node_types.push_back(kind.type);
+    features.node_entities.push_back(context.regions->of(node));
+    append_node(rows[node], context, &features);
+    append_edges(graph, rows[node], position, &features);
+  }
+  write_gains(position, context, &features);
   write_graph_targets(context, &features);
   return features;
 }

@@ -1,12 +1,14 @@
 #pragma once
 
 #include <array>
-#include <memory>
-#include <optional>
+#include <cstdint>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
+#include "core/base/shared_vector.h"
+#include "core/base/small_list.h"
 #include "core/cost/cost_model.h"
 #include "core/ir/graph.h"
 #include "env/environment.h"
@@ -31,25 +33,41 @@ struct GraphFeatureNames {
 };
 const GraphFeatureNames& graph_feature_names();
 
-/// What a node shows as long as it lives, whatever becomes of the graph around it.
-struct NodeRow {
-  int64_t cost = 0;                 ///< run time in picoseconds
-  std::array<float, 28> columns{};  ///< those that depend on the surroundings are 0
+/// An input of a node that is not constant.
+struct ReadValue {
+  NodeId producer;
+  int32_t output = 0;   ///< which one of the producer's
+  int32_t operand = 0;  ///< which one of the reader's
 };
 
-/// The rows of a graph under rewriting, each computed once.
+/// What a node shows as long as nothing next to it changes.
+struct NodeRow {
+  int64_t cost = 0;                 ///< run time in picoseconds
+  std::array<float, 28> columns{};  ///< "cost" and "best gain" are 0
+  SmallList<ReadValue, 2> reads;
+};
+
+/// What is asked of each node, constants included; apart, as it is small.
+struct NodeKind {
+  int32_t type = -1;  ///< of the operator; -1: constant, and not shown
+  int32_t reads = 0;  ///< how many values it reads that are not constant
+};
+
+/// The rows of a graph under rewriting, brought up to date by difference. Copies share what they
+/// have in common.
 class NodeRows {
  public:
   NodeRows() = default;
-  /// Those of a start graph. Copies share them.
-  NodeRows(const Graph& start, CostModel& model);
-  /// `graph` came from the start graph by rewrites, and NodeRows is for these alone.
-  const NodeRow& of(const Graph& graph, CostModel& model, NodeId node);
+  NodeRows(const Graph& graph, CostModel& model);
+  /// `changed`: nodes that came, and those whose inputs or uses changed; may hold duplicates and
+  /// erased nodes.
+  void update(const Graph& graph, CostModel& model, std::span<const NodeId> changed);
+  const NodeRow& operator[](NodeId node) const { return rows_[static_cast<size_t>(node.index)]; }
+  NodeKind kind(NodeId node) const { return kinds_[static_cast<size_t>(node.index)]; }
 
  private:
-  std::shared_ptr<const std::vector<NodeRow>> start_ =
-      std::make_shared<const std::vector<NodeRow>>();
-  std::vector<std::optional<NodeRow>> since_;  ///< of the nodes that came, by index
+  SharedVector<NodeRow, 3> rows_;    ///< by index
+  SharedVector<NodeKind, 6> kinds_;  ///< likewise
 };
 
 /// What the features are relative to.
@@ -59,14 +77,13 @@ struct FeatureContext {
   Cost cost;  ///< of the graph
   int64_t weight_bytes = 0;
   int64_t matches = 0;
-  /// By index of a node: the best gain of the matches that lie at it, in percent of the initial
-  /// cost.
-  std::vector<std::optional<double>> gains;
+  /// The gains of the matches that lie at a node, in percent of the initial cost.
+  std::vector<std::pair<NodeId, float>> gains;
   const Regions* regions = nullptr;
 };
 
 /// `order`: the graph's topological order.
-GraphFeatures graph_features(const Graph& graph, std::span<const NodeId> order, CostModel& model,
-                             NodeRows& rows, const FeatureContext& context);
+GraphFeatures graph_features(const Graph& graph, std::span<const NodeId> order,
+                             const NodeRows& rows, const FeatureContext& context);
 
 }  // namespace reverie

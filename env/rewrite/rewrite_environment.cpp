@@ -11,7 +11,6 @@
 #include "core/base/hash.h"
 #include "core/base/tally.h"
 #include "core/base/words.h"
-#include "core/ir/structural_hash.h"
 #include "env/rewrite/features.h"
 #include "env/rewrite/optimize/file_cost.h"
 
@@ -91,13 +90,14 @@ std::shared_ptr<const RewriteEnvironment::Shared> RewriteEnvironment::share(
     Regions regions;
     if (config.region_nodes > 0)
       regions = Regions(state.graph(), config.region_nodes, config.max_regions);
-    shared->spec.starts.push_back({start.name, StructuralHash(state.graph()).value()});
+    shared->spec.starts.push_back({start.name, state.hash()});
     if (!config.measures_opaque_nodes && has_opaque_node(state.graph()))
       shared->spec.measurable = false;
     shared->starts.push_back(
         {std::move(start.name), std::move(state), std::move(regions), weight_bytes, NodeRows()});
     const RewriteState& kept = shared->starts.back().state;
     shared->starts.back().rows = NodeRows(kept.graph(), kept.cost_model());
+    kept.topological_order();  // once for all episodes
   }
   shared->spec.horizon = horizon;
   shared->rule_numbers.resize(static_cast<size_t>(rules->size()));
@@ -124,7 +124,6 @@ const Cost& RewriteEnvironment::initial_cost() const { return start().state.cost
 std::unique_ptr<Environment> RewriteEnvironment::fork() const {
   auto copy = std::make_unique<RewriteEnvironment>(*this);
   copy->counters_ = {};
-  copy->forget_offers();
   return copy;
 }
 
@@ -150,8 +149,9 @@ void RewriteEnvironment::reset(uint64_t seed) {
   start_ = static_cast<size_t>(seed % shared_->starts.size());
   state_ = start().state;
   regions_ = start().regions;
+  offers_.assign(static_cast<size_t>(spec().no_op()), {});
   rows_ = start().rows;
-  forget_offers();
+  changed_.clear();
   weight_bytes_ = start().weight_bytes;
   path_.clear();
   best_length_ = measured_length_ = 0;
@@ -172,26 +172,36 @@ MatchPlace RewriteEnvironment::place_of(const Match& match) const {
   return cut() ? regions_.place(state_.rules()[match.rule], match) : MatchPlace{.node = match.root};
 }
 
-void RewriteEnvironment::forget_offers() {
-  offers_.assign(static_cast<size_t>(spec().no_op()), std::nullopt);
-}
-
-/// Computed when they are first asked for in a state.
-const RewriteEnvironment::Offers& RewriteEnvironment::offers(int rule) const {
-  std::optional<Offers>& known = offers_[static_cast<size_t>(rule)];
-  if (known) return *known;
-  Offers& offers = known.emplace();
-  const auto count = static_cast<size_t>(offered(rule));
-  if (count == 0) return offers;
-  const auto& locations = state_.locations(rule);
-  offers.places.reserve(count);
-  for (size_t i = 0; i < count; ++i) offers.places.push_back(place_of(locations[i]));
-  offers.order.resize(count);
+/// Brought up to date when they are asked for.
+RewriteEnvironment::Offers& RewriteEnvironment::offers(int rule) const {
+  Offers& offers = offers_[static_cast<size_t>(rule)];
+  auto matches = state_.first_locations(rule, shared_->config.max_locations);
+  if (offers.matches == matches) return offers;
+  offers = {std::move(matches), {}, {}, {}};
+  offers.places.reserve(offers.matches->size());
+  for (const Match& match : *offers.matches) offers.places.push_back(place_of(match));
+  offers.order.resize(offers.places.size());
   std::iota(offers.order.begin(), offers.order.end(), 0);
   std::ranges::stable_sort(offers.order, {}, [&](int i) {
     const MatchPlace& place = offers.places[static_cast<size_t>(i)];
     return std::pair(place.region, place.reach);
   });
+  return offers;
+}
+
+/// With their gains, each of which counts as looked up.
+const RewriteEnvironment::Offers& RewriteEnvironment::priced_offers(int rule) const {
+  Offers& offers = this->offers(rule);
+  counters_.cost_lookups += std::ssize(*offers.matches);
+  if (!offers.gains.empty()) return offers;
+  std::vector<double> gains;
+  gains.reserve(offers.matches->size());
+  const auto initial = static_cast<double>(initial_cost().runtime.count);
+  for (const Match& match : *offers.matches) {
+    const auto change = static_cast<double>(state_.cost_delta(match).runtime.count);
+    gains.push_back(percent_fall(0, change, initial));
+  }
+  offers.gains = std::move(gains);
   return offers;
 }
 
@@ -225,9 +235,10 @@ void RewriteEnvironment::rewrite(const Action& action) {
   const int rule = action.primary;
   const int location = canonical_number(action);
   const Rewrite rewrite = state_.propose(state_.location(rule, location));
-  state_.commit(rewrite);
+  const NodesChanged changed = state_.commit(rewrite);
+  for (const auto* nodes : {&changed.added, &changed.around})
+    changed_.insert(changed_.end(), nodes->begin(), nodes->end());
   if (cut()) regions_.extend(state_.graph(), place_of(rewrite.match).region);
-  forget_offers();
   weight_bytes_ += rewrite.weight_bytes_delta;
   path_.push_back({rule, location});
   ++counters_.cost_lookups;
@@ -322,74 +333,48 @@ void RewriteEnvironment::count(int rule, ActionMask& mask) const {
   for (const MatchPlace& place : offers(rule).places) ++mask.at(rule, place.region);
 }
 
-double RewriteEnvironment::gain(const Match& match) const {
-  ++counters_.cost_lookups;
-  return percent_fall(0, static_cast<double>(state_.cost_delta(match).runtime.count),
-                      static_cast<double>(initial_cost().runtime.count));
-}
-
-/// From canonical order to that of the choices.
-std::vector<double> RewriteEnvironment::renumbered(int rule, std::vector<double> gains) const {
-  if (!cut()) return gains;
-  std::vector<double> moved;
-  for (const int location : offers(rule).order)
-    moved.push_back(gains[static_cast<size_t>(location)]);
-  return moved;
-}
-
 std::vector<double> RewriteEnvironment::gains(int primary) const {
   REVERIE_CHECK(primary >= 0 && primary <= spec().no_op());
   if (primary == spec().no_op()) return {0.0};
   const Counted counted(*this);
+  const Offers& offers = priced_offers(primary);
   std::vector<double> gains;
-  for (int location = 0; location < offered(primary); ++location)
-    gains.push_back(gain(state_.location(primary, location)));
-  return renumbered(primary, std::move(gains));
-}
-
-/// Writes the best gain of the matches that lie at each node, and how many matches there are. Gives
-/// the gains of each rule's locations.
-std::vector<std::vector<double>> RewriteEnvironment::look_at_locations(
-    FeatureContext* context) const {
-  std::vector<std::vector<double>> gains(static_cast<size_t>(state_.rules().size()));
-  context->gains.resize(static_cast<size_t>(state_.graph().node_capacity()));
-  for (int rule = 0; rule < spec().no_op(); ++rule) {
-    const auto& locations = state_.locations(rule);
-    context->matches += std::ssize(locations);
-    std::vector<double>& of_rule = gains[static_cast<size_t>(rule)];
-    for (const MatchPlace& place : offers(rule).places) {
-      const double offer = of_rule.emplace_back(gain(locations[of_rule.size()]));
-      auto& best = context->gains[static_cast<size_t>(place.node.index)];
-      best = best ? std::max(*best, offer) : offer;
-    }
-  }
+  gains.reserve(offers.order.size());
+  for (const int location : offers.order)
+    gains.push_back(offers.gains[static_cast<size_t>(location)]);
   return gains;
 }
 
-void RewriteEnvironment::write_action_features(const std::vector<std::vector<double>>& looked_at,
-                                               Observation* observation) const {
-  for (int primary = 0; primary < spec().primary_actions(); ++primary) {
-    std::vector<double> offers = {0.0};
-    if (primary < spec().no_op())
-      offers = renumbered(primary, looked_at[static_cast<size_t>(primary)]);
-    const auto best = best_by_entity(observation->mask, primary, offers);
-    observation->action_features.insert(observation->action_features.end(), best.begin(),
-                                        best.end());
+/// Writes the choices of a rule and their gains, and how many matches there are.
+void RewriteEnvironment::show_offers(int rule, FeatureContext* context,
+                                     Observation* observation) const {
+  context->matches += state_.location_count(rule);
+  const Offers& offers = priced_offers(rule);
+  float* const best = &observation->action_features[static_cast<size_t>(rule * regions_.count())];
+  for (size_t i = 0; i < offers.places.size(); ++i) {
+    const MatchPlace& place = offers.places[i];
+    const auto gain = static_cast<float>(offers.gains[i]);
+    context->gains.emplace_back(place.node, gain);
+    const bool first = observation->mask.at(rule, place.region)++ == 0;
+    best[place.region] = first ? gain : std::max(best[place.region], gain);
   }
 }
 
 Observation RewriteEnvironment::observe() const {
   const Counted counted(*this);
   Observation observation;
-  observation.mask = mask();
+  observation.mask = ActionMask(spec().primary_actions(), regions_.count());
+  observation.action_features.resize(observation.mask.counts.size());
   FeatureContext context{initial_cost(), start().weight_bytes, state_.cost(), weight_bytes_, 0, {},
                          &regions_};
-  write_action_features(look_at_locations(&context), &observation);
-  const std::vector<NodeId> order = state_.graph().topological_order();
-  observation.graph = graph_features(state_.graph(), order, state_.cost_model(), rows_, context);
+  for (int rule = 0; rule < spec().no_op(); ++rule) show_offers(rule, &context, &observation);
+  rows_.update(state_.graph(), state_.cost_model(), changed_);
+  changed_.clear();
+  const auto order = state_.topological_order();
+  observation.graph = graph_features(state_.graph(), *order, rows_, context);
   observation.state_key =
       hash_combine(state_.hash(), static_cast<uint64_t>(initial_cost().runtime.count));
-  if (cut()) observation.state_key = hash_combine(observation.state_key, regions_.hash(order));
+  if (cut()) observation.state_key = hash_combine(observation.state_key, regions_.hash(*order));
   return observation;
 }
 

@@ -2,7 +2,6 @@
 
 #include <functional>
 #include <memory>
-#include <optional>
 #include <string>
 #include <vector>
 
@@ -117,10 +116,12 @@ class RewriteEnvironment : public Environment {
     int64_t weight_bytes = 0;
     NodeRows rows;
   };
-  /// The choices of a rule in a state.
+  /// The choices of a rule, from state to state while they are the same matches.
   struct Offers {
-    std::vector<MatchPlace> places;  ///< in canonical order
-    std::vector<int> order;          ///< of each choice, by region, its number in canonical order
+    std::shared_ptr<const std::vector<Match>> matches;  ///< in canonical order
+    std::vector<MatchPlace> places;                     ///< likewise
+    std::vector<int> order;     ///< of each choice, by region, its number in canonical order
+    std::vector<double> gains;  ///< in canonical order; empty until they are asked for
   };
   struct Shared {
     RewriteEnvConfig config;
@@ -140,15 +141,11 @@ class RewriteEnvironment : public Environment {
   int offered(int rule) const;
   bool cut() const { return regions_.count() > 1; }
   MatchPlace place_of(const Match& match) const;
-  const Offers& offers(int rule) const;
-  void forget_offers();
+  Offers& offers(int rule) const;
+  const Offers& priced_offers(int rule) const;
   int canonical_number(const Action& action) const;
   void count(int rule, ActionMask& mask) const;
-  double gain(const Match& match) const;
-  std::vector<double> renumbered(int rule, std::vector<double> gains) const;
-  std::vector<std::vector<double>> look_at_locations(FeatureContext* context) const;
-  void write_action_features(const std::vector<std::vector<double>>& looked_at,
-                             Observation* observation) const;
+  void show_offers(int rule, FeatureContext* context, Observation* observation) const;
   void check_allowed(const Action& action) const;
   bool anything_left();
   void rewrite(const Action& action);
@@ -168,8 +165,9 @@ class RewriteEnvironment : public Environment {
   bool over_ = false;
   double last_measured_ = 1;  ///< relative time
   size_t measured_length_ = 0;
-  mutable std::vector<std::optional<Offers>> offers_;  ///< of each rule
-  mutable NodeRows rows_;
+  mutable std::vector<Offers> offers_;  ///< of each rule
+  mutable NodeRows rows_;               ///< of the state before `changed_`
+  mutable std::vector<NodeId> changed_;
   mutable EnvCounters counters_;
 };
 

@@ -46,6 +46,19 @@ inline void expect_ranked(const RewriteState& state) {
   EXPECT_FALSE(next().has_value());
 }
 
+/// What is kept while it does not change is what is there now.
+inline void expect_kept(const RewriteState& state) {
+  EXPECT_EQ(*state.topological_order(), state.graph().topological_order());
+  for (int rule = 0; rule < state.rules().size(); ++rule)
+    for (const size_t most : {size_t{4}, state.locations(rule).size() + 1}) {
+      const auto& all = state.locations(rule);
+      const auto first = state.first_locations(rule, static_cast<int>(most));
+      ASSERT_EQ(first->size(), std::min(most, all.size()));
+      for (size_t i = 0; i < first->size(); ++i)
+        EXPECT_EQ((*first)[i].binding, all[i].binding) << state.rules().name(rule);
+    }
+}
+
 /// Everything that is kept by difference equals what is computed from scratch.
 inline void expect_consistent(const RewriteState& state, std::shared_ptr<const RuleSet> rules,
                               std::shared_ptr<CostModel> cost) {
@@ -53,6 +66,7 @@ inline void expect_consistent(const RewriteState& state, std::shared_ptr<const R
   EXPECT_EQ(state.cost(), graph_cost(*cost, state.graph()));
   EXPECT_EQ(state.hash(), StructuralHash(state.graph()).value());
   expect_ranked(state);
+  expect_kept(state);
   const RewriteState fresh(state.graph(), rules, cost);
   for (int rule = 0; rule < rules->size(); ++rule) {
     const auto& kept = state.locations(rule);

@@ -144,8 +144,11 @@ TEST(RewriteState, WhatDiesWithAMatchIsWatched) {
   };
   expect_consistent(state, rules, cost);
   ASSERT_EQ(change(), 2 - 3 - 4 - 7);
+  const auto first = state.first_locations(shed, 1);
+  EXPECT_EQ(RewriteState(state).first_locations(shed, 1), first) << "the same object";
   state.commit(state.propose(state.location(rules->find("shorten"), 0)));
   EXPECT_EQ(change(), 2 - 3 - 4 - 7 - 5);
+  EXPECT_NE(state.first_locations(shed, 1), first);
   expect_consistent(state, rules, cost);
 }
 

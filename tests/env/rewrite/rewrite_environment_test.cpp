@@ -500,9 +500,8 @@ TEST(RewriteFeatures, DescribeNodesEdgesAndConstants) {
   context.cost = graph_cost(cost, graph);
   context.initial = {{8000}, 0, 0, 2};
   context.initial_weight_bytes = context.weight_bytes = 84;
-  NodeRows rows(graph, cost);
-  const GraphFeatures features =
-      graph_features(graph, graph.topological_order(), cost, rows, context);
+  const NodeRows rows(graph, cost);
+  const GraphFeatures features = graph_features(graph, graph.topological_order(), rows, context);
   ASSERT_EQ(features.node_count(), 3) << "the weight and work on it are no nodes";
   EXPECT_EQ(features.node_types[1], op_named("Relu").id);
   EXPECT_EQ(features.node_targets, (std::vector<float>{0, 0.25, 0.75}));
