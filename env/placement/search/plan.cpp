@@ -35,6 +35,7 @@ void Plan::clear(double reserve, Transfers transfers) {
   persistent_.assign(busy_.size(), 0);
   start_.assign(static_cast<size_t>(graph().size()), 0);
   end_.assign(start_.size(), 0);
+  made_.assign(graph().tensors().size(), {});
   device_.assign(start_.size(), -1);
   placed_.clear();
   sends_until_.assign(busy_.size(), 0);
@@ -64,8 +65,7 @@ const std::vector<int>& Plan::choices(int node) {
 }
 
 int64_t Plan::arrival(int tensor, int device, int64_t receives_until) const {
-  const int from = home(tensor);
-  const int64_t made = end(graph().tensors()[static_cast<size_t>(tensor)].producer);
+  const auto [made, from] = made_[static_cast<size_t>(tensor)];
   if (from == device) return made;
   const int64_t sent = simulator_->transfer(tensor, from, device).count;
   if (transfers_ == Transfers::kFree) return made + sent;
@@ -102,12 +102,12 @@ void Plan::book_transfers(int node, int device) {
 int64_t Plan::earliest(int node, int device, bool gaps) const {
   const auto& busy = busy_[static_cast<size_t>(device)];
   int64_t start = ready(node, device);
-  if (!gaps) return busy.empty() ? start : std::max(start, busy.back().second);
+  if (!gaps) return busy.empty() ? start : std::max(start, busy.back().end);
   const int64_t time = simulator_->cost(node, device).count;
-  const auto is_over = [&](const auto& interval) { return interval.second <= start; };
+  const auto is_over = [&](const Interval& interval) { return interval.end <= start; };
   for (auto next = std::ranges::partition_point(busy, is_over); next != busy.end(); ++next) {
-    if (start + time <= next->first) break;
-    start = std::max(start, next->second);
+    if (start + time <= next->begin) break;
+    start = std::max(start, next->end);
   }
   return start;
 }
@@ -118,7 +118,10 @@ void Plan::put(int node, int device, int64_t start) {
   device_[i] = device;
   start_[i] = start;
   end_[i] = start + simulator_->cost(node, device).count;
-  const std::pair interval(start, end_[i]);
+  const auto [first, last] = graph().outputs(node);
+  for (int tensor = first; tensor < last; ++tensor)
+    made_[static_cast<size_t>(tensor)] = {end_[i], device};
+  const Interval interval{start, end_[i]};
   busy_[d].insert(std::ranges::upper_bound(busy_[d], interval), interval);
   placed_.push_back(node);
   const auto entity = static_cast<size_t>(entities_.of(node));

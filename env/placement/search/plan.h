@@ -1,7 +1,7 @@
 #pragma once
 
+#include <compare>
 #include <cstdint>
-#include <utility>
 #include <vector>
 
 #include "env/placement/simulator/ordered_placement.h"
@@ -46,22 +46,31 @@ class Plan {
   Placement placement() const;
 
  private:
+  struct Interval {
+    int64_t begin, end;
+    auto operator<=>(const Interval&) const = default;
+  };
+  /// When and where a tensor is made.
+  struct Made {
+    int64_t end = 0;
+    int device = -1;
+  };
+
   const CostGraph& graph() const { return simulator_->graph(); }
   size_t cell(int tensor, int device) const {
     return static_cast<size_t>(tensor) * busy_.size() + static_cast<size_t>(device);
   }
-  int home(int tensor) const {
-    return device(graph().tensors()[static_cast<size_t>(tensor)].producer);
-  }
+  int home(int tensor) const { return made_[static_cast<size_t>(tensor)].device; }
   /// When a tensor is on a device that receives other tensors until then.
   int64_t arrival(int tensor, int device, int64_t receives_until) const;
   void book_transfers(int node, int device);
 
   const Simulator* simulator_;
   Transfers transfers_ = Transfers::kFree;
-  std::vector<std::vector<std::pair<int64_t, int64_t>>> busy_;  ///< by device, ascending
+  std::vector<std::vector<Interval>> busy_;  ///< by device, ascending
   std::vector<int64_t> limit_, persistent_;
   std::vector<int64_t> start_, end_;
+  std::vector<Made> made_;  ///< by tensor; beside each other what is looked up most
   std::vector<int> device_, placed_, choices_;
   std::vector<int64_t> sends_until_, receives_until_;
   std::vector<int64_t> arrived_;  ///< tensor x device; -1: not sent
