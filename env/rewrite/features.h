@@ -60,7 +60,7 @@ class NodeRows {
   NodeRows() = default;
   NodeRows(const Graph& graph, CostModel& model);
   /// `changed`: nodes that came, and those whose inputs or uses changed; may hold duplicates and
-  /// erased nodes.
+  /// erased nodes. No rewrite changes whether a node that stays is constant.
   void update(const Graph& graph, CostModel& model, std::span<const NodeId> changed);
   const NodeRow& operator[](NodeId node) const { return rows_[static_cast<size_t>(node.index)]; }
   NodeKind kind(NodeId node) const { return kinds_[static_cast<size_t>(node.index)]; }
