@@ -150,7 +150,8 @@ TEST_F(Copy, AnUnchangedModelIsPutInOrder) {
 TEST_F(Copy, LargeTensorsOfAModelThatIsPutInOrderStayAsTheyAre) {
   onnx::ModelProto model = parse(R"(<ir_version: 8, producer_name: "p", opset_import: ["" : 13]>
       g (float[80, 80] x) => (float[80, 80] y) {
-        c = Constant()  a = MatMul(x, raw)  b = MatMul(a, floats)  d = MatMul(b, said)  y = Add(d, c)
+        c = Constant()  a = MatMul(x, raw)
+        b = MatMul(a, floats)  d = MatMul(b, said)  y = Add(d, c)
       })");
   std::vector<float> values(80 * 80);
   std::iota(values.begin(), values.end(), 0.5F);
