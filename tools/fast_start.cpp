@@ -1,7 +1,6 @@
 #include "tools/fast_start.h"
 
 #include <dlfcn.h>
-#include <malloc.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -15,14 +14,6 @@ namespace {
 
 /// Set in the restarted process, so that a restart that does not help is not repeated.
 constexpr const char* kRestarted = "REVERIE_RESTARTED";
-
-void keep_freed_memory() {
-#ifdef __GLIBC__
-  constexpr int kMuch = 1 << 30;  // bytes
-  mallopt(M_MMAP_THRESHOLD, kMuch);
-  mallopt(M_TRIM_THRESHOLD, kMuch);
-#endif
-}
 
 void set_environment(const BlasSettings& settings) {
   const auto set = [](const char* name, const std::string& value) {
@@ -72,24 +63,15 @@ BlasSettings better_settings(const BlasProbe& probe) {
 
 void start_fast(char** argv) {
   const BlasSettings settings = better_settings(probe_blas());
-  if (!settings.empty() && std::getenv(kRestarted) == nullptr) {
-    set_environment(settings);
-    execv("/proc/self/exe", argv);
-  }
-  keep_freed_memory();
+  if (settings.empty() || std::getenv(kRestarted) != nullptr) return;
+  set_environment(settings);
+  execv("/proc/self/exe", argv);
 }
 
 void become(const std::string& program, char** argv) {
   set_environment(better_settings(probe_blas()));
   execv(program.c_str(), argv);
   throw InputError("{}: cannot be run: {}", program, std::strerror(errno));
-}
-
-void return_large_blocks() {
-#ifdef __GLIBC__
-  constexpr int kLarge = 8 << 20;  // bytes
-  mallopt(M_MMAP_THRESHOLD, kLarge);
-#endif
 }
 
 }  // namespace reverie

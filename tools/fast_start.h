@@ -37,17 +37,11 @@ BlasProbe probe_blas();
 BlasSettings better_settings(const BlasProbe& probe);
 
 /// Call before anything is computed. Replaces this process by itself, once, under better settings
-/// where there are any and that is possible. Then keeps memory that was freed for what is allocated
-/// next: tensors of a training step come back in the same sizes, and pages given to the system and
-/// taken back cost a quarter of the time. The process stays as large as it once was.
+/// where there are any and that is possible.
 void start_fast(char** argv);
 
 /// Replaces this process by a program, under better settings where there are any: it need not start
 /// twice. InputError where that cannot be.
 [[noreturn]] void become(const std::string& program, char** argv);
-
-/// Has large blocks (8 MiB and more) go back to the system as soon as they are freed, from now on:
-/// for work on tensors of many sizes, whose remains would never be as large as the next one.
-void return_large_blocks();
 
 }  // namespace reverie

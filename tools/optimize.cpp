@@ -20,7 +20,6 @@
 #include "tools/common.h"
 #include "tools/contenders.h"
 #include "tools/extents.h"
-#include "tools/fast_start.h"
 #include "tools/help.h"
 #include "tools/inputs.h"
 #include "tools/interrupt.h"
@@ -313,7 +312,6 @@ void simplify(const OptimizeArguments& options, const OptimizeSettings& config,
 }
 
 void run(const OptimizeArguments& options) {
-  return_large_blocks();
   const std::string trained_cost =
       options.policy.empty() ? "" : cost_source_of_policy("--policy", options.policy);
   OptimizeSettings config = resolve_or_leave(options, trained_cost);

@@ -17,7 +17,7 @@ packages=(
   libonnx-dev libonnx-testdata libprotobuf-dev protobuf-compiler
   libhdf5-dev libyaml-cpp-dev libfmt-dev libcli11-dev nlohmann-json3-dev zlib1g-dev
   libdnnl-dev libgtest-dev libgmock-dev libbenchmark-dev
-  libz3-dev coinor-libcbc-dev libmetis-dev libeigen3-dev
+  libmimalloc-dev libz3-dev coinor-libcbc-dev libmetis-dev libeigen3-dev
   python3 python3-dev python3-numpy python3-onnx python3-pytest python3-distributed pybind11-dev mypy
   dataset-fashion-mnist pkg-config dpkg-dev file zsh
 )
