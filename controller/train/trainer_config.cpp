@@ -16,7 +16,7 @@ TrainerConfig stored_settings(const std::string& text) {
 
 /// Whether the weights of a policy depend on the setting.
 bool shapes_policy(const std::string& key, TrainerKind trainer) {
-  const bool is_net = trainer != TrainerKind::kCmaEs && trainer != TrainerKind::kPlan;
+  const bool is_net = trainer != TrainerKind::kCmaEs;
   return key == "trainer" || (key.starts_with("policy.") && is_net);
 }
 
@@ -64,7 +64,8 @@ std::unique_ptr<Trainer> make_trainer(const LatentSpec& spec, const TrainerConfi
       return std::make_unique<DqnTrainer>(spec, config.policy, config.dqn, seed);
     case TrainerKind::kPlan:
       REVERIE_CHECK(world != nullptr, "planning needs M");
-      return std::make_unique<PlanTrainer>(std::move(world), config.plan);
+      return std::make_unique<PlanTrainer>(std::move(world), config.plan, config.policy,
+                                           config.ppo);
   }
   throw InternalError("no such trainer");
 }
@@ -95,6 +96,7 @@ void require_same_policy(const std::string& path, const Checkpoint& checkpoint,
     if (!shapes_policy(key, config.trainer)) continue;
     const std::string had = before.all()[i].get().items.front(),
                       has = after.all()[i].get().items.front();
+    if (key == "trainer" && had == "ppo" && has == "plan") continue;  // which it guides
     if (had != has)
       throw InputError(
           "{}: trained with dream.{}={}, not {}; set dream.{}={}, or leave out --policy", path, key,

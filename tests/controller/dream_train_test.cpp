@@ -9,6 +9,7 @@
 #include "tests/support/memory_episodes.h"
 #include "tests/support/temporary_directory.h"
 #include "tests/support/untrained_world.h"
+#include "worldmodel/latent/live.h"
 
 namespace reverie {
 namespace {
@@ -294,6 +295,38 @@ TEST(DreamTrainTest, APolicyOfAnotherTrainerOrThatSeesOtherThingsIsRefused) {
   silent.configs.erase("controller");
   save_checkpoint(policy, silent);
   EXPECT_EQ(scene.refusal("on", policy), "") << "it does not say";
+}
+
+TEST(DreamTrainTest, APlanIsGuidedByAPolicyOfPpoAndKeepsIt) {
+  DreamScene scene;
+  scene.train("ppo");
+  const std::string guide = scene.directory / "ppo/policy.pt";
+  scene.config.plan.updates = 0;
+  scene.config.trainer.trainer = TrainerKind::kPlan;
+  scene.config.trainer.plan = {.sequences = 8, .depth = 2};
+  scene.train("alone");
+  scene.train("guided", false, guide);
+  scene.train("again", false, scene.directory / "guided/policy.pt");
+  const auto tensors = [&](const std::string& name) {
+    return load_checkpoint(scene.directory / (name + "/policy.pt"), "policy").tensors;
+  };
+  EXPECT_FALSE(tensors("alone").contains("policy.critic.0.weight"));
+  for (const auto& [name, tensor] : tensors("ppo")) {
+    EXPECT_TRUE(tensor.equal(tensors("guided").at(name))) << name;
+    EXPECT_TRUE(tensor.equal(tensors("again").at(name))) << name;
+  }
+  const auto values = [&](const std::string& name) {
+    const auto policy = load_policy(
+        load_checkpoint(scene.directory / (name + "/policy.pt"), "policy"), scene.world.world);
+    LiveLatentEnvironment live(*scene.toy, scene.world.encoder, scene.world.world, 1);
+    Rng rng(1);
+    return policy->act(live.reset(1), true, rng).value.item<float>();
+  };
+  EXPECT_NE(values("guided"), values("alone")) << "it would not ask its guide";
+  EXPECT_EQ(values("guided"), values("again"));
+  scene.config.trainer.trainer = TrainerKind::kPpo;
+  EXPECT_THAT(scene.refusal("on", scene.directory / "guided/policy.pt"),
+              ::testing::HasSubstr("trained with dream.trainer=plan, not ppo"));
 }
 
 TEST(DreamTrainTest, ARunIsResumedOnTheSameWorldModelAndFromTheSamePolicyAlone) {

@@ -93,8 +93,10 @@ class PuzzleWorld : public WorldModel {
 };
 
 struct PuzzlePlan {
-  explicit PuzzlePlan(int batch, const PlanConfig& config = {})
-      : puzzle(batch), world(std::make_shared<PuzzleWorld>(puzzle.spec())), policy(world, config) {}
+  explicit PuzzlePlan(int batch, const PlanConfig& config = {}, Policy* guide = nullptr)
+      : puzzle(batch),
+        world(std::make_shared<PuzzleWorld>(puzzle.spec())),
+        policy(world, config, guide) {}
   Rollout played(bool greedy, uint64_t seed = 1) {
     Rng rng(seed);
     return play(puzzle, policy, greedy, 1, rng);
@@ -123,6 +125,79 @@ TEST(PlanPolicyTest, DreamsNoMoreSequencesThanItMay) {
       EXPECT_FLOAT_EQ(mean, LatentPuzzle::best_return(kPuzzleRounds));
     }
   }
+}
+
+/// Thinks that one choice in the puzzle, the second of a raise, is `likely`, and all others as
+/// likely as one another. Thinks `open` to come from where harvest is possible, and 0 elsewhere.
+class Guide : public Policy {
+ public:
+  Guide(double likely, double open) : likely_(likely), open_(open) {}
+  std::string name() const override { return "guide"; }
+  PolicyDecision act(const LatentObservation&, bool, Rng&) override { return {}; }
+  ActionPriors priors(const LatentObservation& seen) override {
+    to_go.push_back(seen.to_go[0].item<float>());
+    const ListedActions all = valid_actions(seen.mask);
+    const auto liked =
+        all.actions.primary.eq(LatentPuzzle::kRaise).logical_and(all.actions.index.eq(1));
+    const auto weight = torch::where(liked, likely_ * 100, 1.0).to(torch::kFloat);
+    const auto sums = torch::zeros({seen.z.size(0)}).index_add(0, all.state, weight);
+    return {all.state, all.actions, (weight / sums.index_select(0, all.state)).log(),
+            seen.z.select(1, LatentPuzzle::kOpen) * open_};
+  }
+
+  std::vector<float> to_go;
+
+ private:
+  double likely_, open_;
+};
+
+TEST(PlanPolicyTest, WithAGuideItDreamsTheSequencesThatAreLikeliestUnderIt) {
+  // One sequence: the liked raise alone, and what the critic says of the state behind it.
+  Guide knows(1, 3);
+  PuzzlePlan plan(1, {.sequences = 1, .depth = 1}, &knows);
+  plan.puzzle.reset(1);
+  Rng rng(1);
+  const PolicyDecision decision = plan.policy.act(plan.puzzle.observe(), true, rng);
+  EXPECT_EQ(plan.world->most, 1);
+  EXPECT_EQ(decision.actions.primary[0].item<int64_t>(), LatentPuzzle::kRaise);
+  EXPECT_EQ(decision.actions.index[0].item<int64_t>(), 1);
+  EXPECT_FLOAT_EQ(decision.value[0].item<float>(), -1 + 3);
+}
+
+TEST(PlanPolicyTest, TheCriticSaysWhatComesAfterTheDepth) {
+  // A step ahead: take (0.5), or the raise (-1) with what the critic says of it.
+  for (const double open : {1.0, 2.0}) {
+    Guide guide(0.01, open);
+    PuzzlePlan plan(1, {.depth = 1}, &guide);
+    plan.puzzle.reset(1);
+    Rng rng(1);
+    const PolicyDecision decision = plan.policy.act(plan.puzzle.observe(), true, rng);
+    EXPECT_EQ(decision.actions.primary[0].item<int64_t>(),
+              open > 1.5 ? LatentPuzzle::kRaise : LatentPuzzle::kTake);
+    EXPECT_FLOAT_EQ(decision.value[0].item<float>(), std::max(0.5, open - 1));
+    const float a_step = 1.0f / kPuzzleHorizon;
+    EXPECT_EQ(guide.to_go, (std::vector<float>{1, 1 - a_step}));
+  }
+}
+
+TEST(PlanPolicyTest, WhatTheGuideWouldNeverDoIsNotDoneForALittleMore) {
+  for (const double likely : {1e-9, 0.01}) {
+    Guide guide(likely, 3);
+    PuzzlePlan plan(1, {.depth = 1}, &guide);
+    plan.puzzle.reset(1);
+    Rng rng(1);
+    const PolicyDecision decision = plan.policy.act(plan.puzzle.observe(), true, rng);
+    EXPECT_EQ(decision.actions.primary[0].item<int64_t>(),
+              likely < 0.01 ? LatentPuzzle::kTake : LatentPuzzle::kRaise);
+    EXPECT_FLOAT_EQ(decision.value[0].item<float>(), 2) << "it is seen all the same";
+  }
+}
+
+TEST(PlanPolicyTest, WithAGuideAndNoDepthItDreamsToTheEnd) {
+  Guide misled(0.01, -100);
+  PuzzlePlan plan(1, {.depth = 0}, &misled);
+  EXPECT_FLOAT_EQ(plan.played(true).returns().item<float>(),
+                  LatentPuzzle::best_return(kPuzzleRounds));
 }
 
 TEST(PlanPolicyTest, SampledEpisodesDifferAndTellTheirProbabilities) {

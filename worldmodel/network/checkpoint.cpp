@@ -184,6 +184,11 @@ void store_module(Checkpoint& checkpoint, const std::string& prefix,
     checkpoint.tensors[prefix + "." + item.key()] = item.value().detach().clone();
 }
 
+bool holds_module(const Checkpoint& checkpoint, const std::string& prefix) {
+  const auto first = checkpoint.tensors.lower_bound(prefix + ".");
+  return first != checkpoint.tensors.end() && first->first.starts_with(prefix + ".");
+}
+
 void restore_module(const Checkpoint& checkpoint, const std::string& prefix,
                     torch::nn::Module& module) {
   torch::NoGradGuard guard;

@@ -49,6 +49,7 @@ uint64_t hash_of_tensors(const Checkpoint& checkpoint);
 /// Parameters and buffers under `prefix` + "." + name.
 void store_module(Checkpoint& checkpoint, const std::string& prefix,
                   const torch::nn::Module& module);
+bool holds_module(const Checkpoint& checkpoint, const std::string& prefix);
 /// InputError when one is missing or has another shape.
 void restore_module(const Checkpoint& checkpoint, const std::string& prefix,
                     torch::nn::Module& module);
