@@ -147,16 +147,6 @@ class ListWalk {
   std::optional<double> cost_;  ///< of the state
 };
 
-/// What is left until this share is used, less one evaluation.
-EvaluationBudget rest_until(const Evaluator& evaluator, double until) {
-  EvaluationBudget rest = evaluator.budget();
-  if (rest.evaluations > 0)
-    rest.evaluations = static_cast<int64_t>(until * static_cast<double>(rest.evaluations)) -
-                       evaluator.evaluations() - 1;
-  if (rest.seconds > 0) rest.seconds = until * rest.seconds - evaluator.seconds();
-  return rest;
-}
-
 }  // namespace
 
 void list_search(Evaluator& evaluator, double until, Rng rng) {
@@ -166,11 +156,10 @@ void list_search(Evaluator& evaluator, double until, Rng rng) {
 }
 
 void list_kernels(Evaluator& evaluator, double until, Rng rng) {
-  const EvaluationBudget rest = rest_until(evaluator, until);
-  if (rest.evaluations < 0 || rest.seconds < 0 || (rest.evaluations == 0 && rest.seconds == 0))
-    return;
+  const auto rest = evaluator.rest_until(until);
+  if (!rest) return;
   const FusedGraph fused = fuse(evaluator.graph(), evaluator.best().kernel);
-  Evaluator of_kernels(fused.graph, evaluator.topology(), evaluator.objective(), rest);
+  Evaluator of_kernels(fused.graph, evaluator.topology(), evaluator.objective(), *rest);
   list_search(of_kernels, 1, rng);
   evaluator.charge(of_kernels.evaluations());
   Placement whole{.device = {}, .priority = {}, .kernel = fused.node_of};

@@ -45,4 +45,18 @@ double Evaluator::used() const {
   return std::min(share, 1.0);
 }
 
+std::optional<EvaluationBudget> Evaluator::rest_until(double share) const {
+  EvaluationBudget rest = budget_;
+  if (rest.evaluations > 0) {
+    const double all = share * static_cast<double>(rest.evaluations);
+    rest.evaluations = static_cast<int64_t>(all) - evaluations_ - 1;
+    if (rest.evaluations <= 0) return std::nullopt;
+  }
+  if (rest.seconds > 0) {
+    rest.seconds = share * rest.seconds - seconds();
+    if (rest.seconds <= 0) return std::nullopt;
+  }
+  return rest;
+}
+
 }  // namespace reverie

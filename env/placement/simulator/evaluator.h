@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -50,6 +51,8 @@ class Evaluator {
   double seconds() const { return watch_.seconds(); }
   /// The share of the budget that is used up, from 0 to 1; 0 without a limit.
   double used() const;
+  /// What is left until this share is used, less an evaluation; nullopt: nothing.
+  std::optional<EvaluationBudget> rest_until(double share) const;
 
   bool has_best() const { return !best_.device.empty(); }
   /// The first of the cheapest, with priorities to be run in order (Dispatch::kInOrder) and the

@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <array>
+#include <numeric>
 #include <vector>
 
 #include "env/placement/placement_solver.h"
@@ -28,25 +29,45 @@ void random_placements(Evaluator& evaluator, uint64_t seed) {
   }
 }
 
+void improve(Evaluator& evaluator, uint64_t seed);
+
+/// What is found without fusion until this share of the budget is used: fused greedily, and run as
+/// it is.
+void add_unfused(Evaluator& evaluator, double until, uint64_t seed) {
+  const auto rest = evaluator.rest_until(until);
+  if (!rest) return;
+  Evaluator unfused(evaluator.graph(), evaluator.topology(), evaluator.objective(), *rest);
+  improve(unfused, seed);
+  evaluator.charge(unfused.evaluations());
+  Placement found = unfused.best();
+  evaluator.evaluate(found, Dispatch::kInOrder);
+  found.kernel.resize(found.device.size());
+  std::iota(found.kernel.begin(), found.kernel.end(), 0);
+  if (!evaluator.spent()) evaluator.evaluate(found, Dispatch::kInOrder);
+}
+
 /// It begins with the best of the quick heuristics, so that it is never worse than these. METIS is
 /// a good start where memory is tight, ETF on several devices. Graphs that are too large for moves
-/// of single nodes are searched at several levels.
+/// of single nodes are searched at several levels, which know no fusion.
 void improve(Evaluator& evaluator, uint64_t seed) {
   constexpr std::array kQuick{"m_topo", "etf", "heft", "metis"};
-  constexpr double kListShare = 0.4, kListShareToFuse = 0.3, kKernelShare = 0.5;
+  constexpr double kListShare = 0.4, kListShareToFuse = 0.3, kKernelShare = 0.8;
+  constexpr double kShareBesideLevels = 0.6, kLevelShare = 0.9;
   constexpr int kMostForSingleMoves = 3000;
   const bool fuses = !evaluator.fusion().empty();
-  const bool has_levels = !fuses && evaluator.graph().size() > kMostForSingleMoves;
+  const bool has_levels = evaluator.graph().size() > kMostForSingleMoves;
   const auto is_needed = [&](const PlaceMethod& method) {  // levels begin with HEFT
-    return !has_levels || method.name != "heft" || !evaluator.best_outcome().feasible();
+    return fuses || !has_levels || method.name != "heft" || !evaluator.best_outcome().feasible();
   };
   for (const PlaceMethod& method : place_methods())
     if (std::ranges::count(kQuick, method.name) > 0 && method.suits(evaluator.graph()) &&
         !evaluator.spent() && is_needed(method))
       method.run(evaluator, seed);
-  if (has_levels) return multilevel(evaluator, Rng(seed).fork(3));
-  list_search(evaluator, fuses ? kListShareToFuse : kListShare, Rng(seed).fork(0));
-  if (fuses) list_kernels(evaluator, kListShareToFuse + kKernelShare, Rng(seed).fork(2));
+  if (has_levels && !fuses) return multilevel(evaluator, Rng(seed).fork(3));
+  const double share = has_levels ? kShareBesideLevels : 1;
+  list_search(evaluator, share * (fuses ? kListShareToFuse : kListShare), Rng(seed).fork(0));
+  if (fuses) list_kernels(evaluator, share * kKernelShare, Rng(seed).fork(2));
+  if (has_levels) add_unfused(evaluator, kLevelShare, seed);
   local_search(evaluator, Placement(evaluator.best()), Rng(seed).fork(1));
 }
 

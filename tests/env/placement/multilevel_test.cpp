@@ -68,6 +68,19 @@ TEST(Multilevel, IsNoWorseThanItsStartAndRepeatsItself) {
   }
 }
 
+TEST(Multilevel, FusionMakesPlacementsOfLargeGraphsNoWorse) {
+  const CostGraph graph = generated_graph("generate:random:4000:1");
+  const Topology topology = read_topology("8xh100");
+  const PlaceMethod& local = place_method(place_methods(), "local");
+  Evaluator unfused(graph, topology, kMakespan, {.evaluations = 60});
+  local.run(unfused, 1);
+  Evaluator fused(graph, topology, kMakespan, {.evaluations = 200},
+                  path_fusion(unfused.simulator()));
+  local.run(fused, 1);
+  EXPECT_EQ(fused.evaluations(), 200);
+  EXPECT_LE(fused.cost(fused.best_outcome()), unfused.cost(unfused.best_outcome()));
+}
+
 TEST(Multilevel, KeepsGroupsTogether) {
   const CostGraph graph = generated_graph("generate:layers:4000:1");
   const Topology topology = read_topology("8xh100");
