@@ -121,6 +121,15 @@ class SymbolTrial {
     return holds(proven) ? proven : std::set<std::string>();
   }
 
+  /// Those of which no other extent could be tried.
+  std::set<std::string> untried() const {
+    std::set<std::string> symbols;
+    for (const auto& [tried, verdict] : verdicts_)
+      if (tried.size() == 1 && verdict == Verdict::kUntried)
+        symbols.insert(tried.begin(), tried.end());
+    return symbols;
+  }
+
   /// What there was no time for, in words; empty: nothing.
   std::string left_out() const {
     if (shapes_alone_ == 0) return {};
@@ -283,10 +292,14 @@ TriedGraph tried_with(proto::ExtentCode code, const std::filesystem::path& origi
   Graph written = model.file ? proto::with_shape_code(*model.file, graph, code) : graph;
   SymbolTrial trial(original, model, written, compare);
   std::set<std::string> kept = trial.symbols_that_hold();
-  std::set<std::string> lost = without(symbols_of(model), kept);
-  return {std::move(written), std::move(kept),
-          std::move(lost),    false,
-          trial.left_out(),   code == proto::ExtentCode::kAsInFile};
+  TriedGraph tried;
+  tried.lost = without(symbols_of(model), kept);
+  tried.untried = without(trial.untried(), kept);
+  tried.kept = std::move(kept);
+  tried.graph = std::move(written);
+  tried.left_out = trial.left_out();
+  tried.is_as_in_file = code == proto::ExtentCode::kAsInFile;
+  return tried;
 }
 
 /// The model as it is where values with extents that depend on data have no known type; what is

@@ -36,9 +36,10 @@ struct TriedGraph {
   /// Where a symbol is kept, what depends on symbols is written back (core/onnx/shape_code.h).
   Graph graph;
   std::set<std::string> kept, lost;
-  bool is_as_imported = false;  ///< it is the model's own, and nothing is lost
-  std::string left_out;         ///< what there was no time to compare; empty: nothing
-  bool is_as_in_file = false;   ///< what depends on symbols is computed as the file does
+  std::set<std::string> untried;  ///< of those lost: the model runs with no other extent of them
+  bool is_as_imported = false;    ///< it is the model's own, and nothing is lost
+  std::string left_out;           ///< what there was no time to compare; empty: nothing
+  bool is_as_in_file = false;     ///< what depends on symbols is computed as the file does
 };
 
 /// Writes the graph to a temporary file and runs it with other extents bound (other_extents.h). A

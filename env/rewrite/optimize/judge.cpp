@@ -89,7 +89,11 @@ std::string Judge::objection_to_extents(Verdict& verdict) const {
   };
   if (const auto data = std::ranges::find_if(lost, depends_on_data); data != lost.end())
     return fmt::format("it fixes extent '{}', which depends on data", *data);
-  return fmt::format("it fixes dimension '{}' (--fix-shapes allows that)", fmt::join(lost, "', '"));
+  const char* const why = lost == verdict.tried->untried
+                              ? ", and the model runs with no other extent that was tried"
+                              : "";
+  return fmt::format("it fixes dimension '{}'{} (--fix-shapes allows that)",
+                     fmt::join(lost, "', '"), why);
 }
 
 std::string Judge::objection_in_runtime(const Graph& graph) const {

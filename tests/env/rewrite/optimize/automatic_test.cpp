@@ -274,7 +274,8 @@ TEST_F(FixedDimension, IsAReasonToKeepTheOriginal) {
     EXPECT_FALSE(result.changed) << method;
     EXPECT_EQ(result.improvement_percent(), 0) << method;
     EXPECT_THAT(result.objections,
-                ElementsAre(AllOf(HasSubstr("'batch'"), HasSubstr("--fix-shapes"))))
+                ElementsAre(AllOf(HasSubstr("'batch', and the model runs with no other extent"),
+                                  HasSubstr("--fix-shapes"))))
         << method;
   }
 }
