@@ -127,12 +127,9 @@ template <class Use>
 void LocationList::edit(Node*& node, int32_t slot, const MatchOrder& before, const Use& use) {
   REVERIE_CHECK(node != nullptr, "match {} is not where it belongs", slot);
   own(node);
-  if (node->entry.slot == slot) {
-    use(node);
-  } else {
-    edit(before(slot, node->entry.slot) ? node->left : node->right, slot, before, use);
-  }
-  if (node != nullptr) update(*node);
+  if (node->entry.slot == slot) return use(node);
+  edit(before(slot, node->entry.slot) ? node->left : node->right, slot, before, use);
+  update(*node);
 }
 
 void LocationList::remove(int32_t slot, const MatchOrder& before) {
@@ -144,7 +141,10 @@ void LocationList::remove(int32_t slot, const MatchOrder& before) {
 }
 
 void LocationList::set_change(const Entry& entry, const MatchOrder& before) {
-  edit(root_, entry.slot, before, [&](Node* node) { node->entry = entry; });
+  edit(root_, entry.slot, before, [&](Node* node) {
+    node->entry = entry;
+    update(*node);
+  });
 }
 
 }  // namespace reverie

@@ -131,8 +131,8 @@ class LocationList {
     use(node->entry.slot);
     walk(node->right, count, use);
   }
-  /// Calls use(node) for the node of a slot that is reached by reference, after which all above it
-  /// are brought up to date.
+  /// Calls use(node) for the node of a slot, which is owned and reached by reference. All above it
+  /// are brought up to date after that. What it is replaced by may be shared.
   template <class Use>
   static void edit(Node*& node, int32_t slot, const MatchOrder& before, const Use& use);
 
