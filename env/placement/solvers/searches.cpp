@@ -39,6 +39,7 @@ void add_unfused(Evaluator& evaluator, double until, uint64_t seed) {
   Evaluator unfused(evaluator.graph(), evaluator.topology(), evaluator.objective(), *rest);
   improve(unfused, seed);
   evaluator.charge(unfused.evaluations());
+  if (!unfused.has_best()) return;  // it was interrupted
   Placement found = unfused.best();
   evaluator.evaluate(found, Dispatch::kInOrder);
   found.kernel.resize(found.device.size());
